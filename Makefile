@@ -1,0 +1,61 @@
+# Everything a fresh machine needs is installed by the first target you call.
+#   make demo    fit an example, write a picture        make test       the quick tests
+#   make lint    ruff and mypy                          make test-slow  every test
+#   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
+# Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell cat src/widestable/_kernels/*.py | cksum | cut -d' ' -f1)
+
+.PHONY: help demo test test-statistical test-slow lint format bench reproduce clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+$(VENV)/.base: pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'widestable needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(VENV)/.experiments: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[dev,experiments]"
+	touch $@
+
+demo: $(VENV)/.base
+	$(BIN)/python -m widestable demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+test-statistical: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m statistical
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.experiments
+	$(BIN)/python -m benchmarks
+
+reproduce:
+	@echo "The paper's tables and figures are not here yet: experiments/ is still to be written (see CHANGELOG.md)."
+	@exit 1
+
+clean:
+	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,1 @@
+"""The jump engine: posterior sampling over a random number of atoms, in any input dimension."""

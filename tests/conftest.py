@@ -1,0 +1,32 @@
+"""Fixtures for all tests, and a compile cache that notices edits in any kernel."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_kernels = sorted((ROOT / "src/widestable/_kernels").glob("*.py"))
+_digest = zlib.crc32(b"".join(path.read_bytes() for path in _kernels))
+# Set before numba is imported: its disk cache does not notice an edit in another file.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / f"{_digest:08x}"))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A random stream of its own for each test, derived from the test's id."""
+    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder with the paper's real data; skips when it is absent."""
+    folder = Path(os.environ.get("WIDESTABLE_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("no data: set WIDESTABLE_DATA to the folder that holds real_estate.csv and sp500.csv")
+    return folder
