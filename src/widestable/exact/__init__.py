@@ -1,1 +1,7 @@
 """The published method: a finite partition of the hyperplanes, and the samplers on it."""
+
+from __future__ import annotations
+
+from .cells import Partition, build_partition
+
+__all__ = ["Partition", "build_partition"]

@@ -1,0 +1,149 @@
+"""The finite partition of the hyperplanes by the rows of X: sign patterns and their probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .general import general_cells
+from .line import line_cells
+from .plane import plane_cells
+from .whiten import drop_flat_dimensions
+
+_MAX_BYTES = 2**31
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Cells of hyperplanes that split the rows of X alike, one of each antipodal pair.
+
+    The lexicographically smallest row of X is on the positive side of every cell, so the order of the
+    rows changes the order of the columns and nothing else.
+
+    Attributes
+    ----------
+    signs
+        Sides of the rows, int8 in {-1, +1}, shape (L, n): a column for each given row, repeats included.
+    q
+        Probability that a random hyperplane falls in the cell or its antipode, shape (L,); sums to one.
+    standard_error
+        Standard errors of q, shape (L,); zero where q is exact (inputs that span at most two dimensions).
+    """
+
+    signs: NDArray[np.int8]
+    q: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the partition to a compressed NumPy archive; `path` should end in ``.npz``."""
+        np.savez_compressed(path, signs=self.signs, q=self.q, standard_error=self.standard_error)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Partition:
+        """Read a partition that `save` wrote."""
+        with np.load(path, allow_pickle=False) as archive:
+            return cls(archive["signs"], archive["q"], archive["standard_error"])
+
+
+def build_partition(
+    X: ArrayLike,
+    *,
+    n_directions: int = 2000,
+    rng: np.random.Generator | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> Partition:
+    """Sign patterns of the rows of X under random hyperplanes, and their probabilities.
+
+    A hyperplane is `h ~ N(0, I)` in d + 1 dimensions, the side of row i is `sign(h.(1, x_i))`.
+    Probabilities are exact when the rows span at most two dimensions, whatever d is, and Monte Carlo
+    estimates beyond.
+
+    Parameters
+    ----------
+    X
+        Inputs, shape (n, d); rows may repeat, lie on a line or be given in any order.
+    n_directions
+        Random directions for each cell, when probabilities are estimated.
+    rng
+        Source of those directions. None is a fixed seed, so that the partition depends on X alone.
+    max_bytes
+        Size above which the table of signs is refused.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    ValueError
+        If X is not a finite two-dimensional array, or has too many cells.
+
+    Examples
+    --------
+    >>> partition = build_partition([[1.0], [-1.0], [1.0]])
+    >>> partition.signs.tolist()
+    [[1, 1, 1], [-1, 1, -1]]
+    >>> partition.q.round(12).tolist()
+    [0.5, 0.5]
+    """
+    rows, column = np.unique(_as_inputs(X), axis=0, return_inverse=True)
+    flat = drop_flat_dimensions(rows)
+    _refuse_too_many(len(column), len(flat), flat.shape[1], max_bytes)
+    if flat.shape[1] == 0:
+        signs, q, error = np.ones((1, 1), dtype=np.int8), np.ones(1), np.zeros(1)
+    elif flat.shape[1] == 1:
+        signs, q, error = _line_in_any_order(flat[:, 0])
+    elif flat.shape[1] == 2:
+        signs, q = plane_cells(flat)
+        error = np.zeros(len(q))
+    else:
+        signs, q, error = general_cells(flat, n_directions, rng or np.random.default_rng(0))
+    return Partition(signs[:, column.ravel()], q, error)
+
+
+def n_cells_bound(n_rows: int, n_dimensions: int) -> int:
+    """Cells of rows in general position, `sum_k C(n - 1, k)` for k = 0..d; special positions have fewer.
+
+    Examples
+    --------
+    >>> n_cells_bound(414, 2)
+    85492
+    """
+    return sum(comb(n_rows - 1, k) for k in range(n_dimensions + 1))
+
+
+def _as_inputs(X: ArrayLike) -> NDArray[np.float64]:
+    X = np.array(X, dtype=np.float64)
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(
+            f"Expected X with at least one row and one column, got shape {X.shape}. "
+            "Reshape a single input column with X.reshape(-1, 1)."
+        )
+    if not np.isfinite(X).all():
+        raise ValueError("X holds missing or infinite values; drop or fill those rows first.")
+    return X + 0.0  # -0.0 and 0.0 are the same input
+
+
+def _refuse_too_many(n_given: int, n_rows: int, n_dimensions: int, max_bytes: int) -> None:
+    n_cells = n_cells_bound(n_rows, n_dimensions)
+    n_bytes = n_cells * n_given
+    if n_bytes > max_bytes:
+        raise ValueError(
+            f"{n_rows} distinct rows in {n_dimensions} dimensions make up to {n_cells} cells, a table of "
+            f"{n_bytes / 2**30:.3g} GiB; the limit is {max_bytes / 2**30:.3g} GiB. Use fewer rows (training "
+            "and new rows count together), raise max_bytes, or use StableRegressor, which has no such limit."
+        )
+
+
+def _line_in_any_order(
+    x: NDArray[np.float64],
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+    """Cells on a line whose coordinate may run against the order of the rows; first row positive."""
+    order = np.argsort(x)
+    signs, q = line_cells(x[order])
+    signs = signs[:, np.argsort(order)]
+    return signs * signs[:, :1], q, np.zeros(len(q))
