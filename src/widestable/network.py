@@ -1,7 +1,7 @@
 """The network and its limit: kernel, sign patterns, and draws from the prior.
 
-A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its limit
-is `sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process; see `stable` for its jump measure.
+A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its
+limit is `sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process (its measure is in `stable`).
 """
 
 from __future__ import annotations
@@ -41,17 +41,16 @@ def add_constant(X: ArrayLike) -> Floats:
     """
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2:
-        raise ValueError(
-            f"X must have two dimensions (rows, columns), got shape {X.shape}; reshape it first."
-        )
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {X.shape}: reshape it.")
     return np.hstack([np.ones((len(X), 1)), X])
 
 
 def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
     """`K0(x, x') = E[sign(h.z) sign(h.z')] = (2/pi) arcsin(z.z' / (|z| |z'|))`, shape (n, n2).
 
-    Computed as `1 - (2/pi) angle(z, z')` with the angle from chords of the unit sphere: exact on the diagonal,
-    accurate for rows that nearly coincide, and each entry depends on its two rows only, to the last bit.
+    Computed as `1 - (2/pi) angle(z, z')` with the angle from chords of the unit sphere: exact on the
+    diagonal, accurate for rows that nearly coincide, and each entry depends on its two rows only, to the last
+    bit.
 
     Examples
     --------
@@ -119,23 +118,28 @@ def draw_network(
 
     Examples
     --------
-    >>> f = draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, rng=np.random.default_rng(0), size=5)
-    >>> f.shape
+    >>> rng = np.random.default_rng(0)
+    >>> draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, rng=rng, size=5).shape
     (5, 3)
     """
     X = np.asarray(X, dtype=np.float64)
     n_units = max(1, BLOCK // (len(X) + X.shape[-1] + 1))
     per_block = max(1, n_units // width)
+    log_share = _log_nu(nu) - 2.0 / alpha * np.log(width)
     f = np.zeros((size, len(X)))
     for first in range(0, size, per_block):
         block = f[first : first + per_block]
         for start in range(0, width, n_units):
             shape = (len(block), min(n_units, width - start))
-            log_v = (
-                _log_weight_variances(weights, alpha, shape, rng) + np.log(nu) - 2.0 / alpha * np.log(width)
-            )
-            block += _sum_of_units(X, log_v, rng)
+            log_s = _log_weight_variances(weights, alpha, shape, rng)
+            block += _sum_of_units(X, log_share + log_s, rng)
     return f
+
+
+def _log_nu(nu: float) -> float:
+    if not 0.0 < nu < np.inf:
+        raise ValueError(f"nu, the squared scale of the prior, must be positive and finite, got {nu}.")
+    return float(np.log(nu))
 
 
 def _log_weight_variances(
@@ -177,9 +181,9 @@ def draw_process(
 ) -> Floats:
     """Prior draws of the limit at the rows of X, from its jumps, shape (size, n).
 
-    Atoms above the threshold (`n_atoms` on average) are drawn one by one; the rest enter as a Gaussian process
-    with their mean covariance `g K0`. At alpha = 2 that is all there is: a Gaussian process with `nu K0`.
-    Repeated rows get equal values.
+    Atoms above the threshold (`n_atoms` on average) are drawn one by one; the rest enter as a Gaussian
+    process with their mean covariance `g K0`. At alpha = 2 that is all there is: a Gaussian process with
+    covariance `nu K0`. Repeated rows get equal values.
 
     Examples
     --------
@@ -188,7 +192,7 @@ def draw_process(
     True
     """
     X, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
-    log_nu = np.log(nu)
+    log_nu = _log_nu(nu)
     f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X))
     f *= np.exp(log_remainder(alpha, log_nu, n_atoms) / 2.0)
     for row, count in zip(f, rng.poisson(n_atoms, size), strict=True):
