@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .cells import Partition, build_partition
+from widestable.exact.cells import Partition, build_partition
 
 __all__ = ["Partition", "build_partition"]

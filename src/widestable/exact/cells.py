@@ -9,10 +9,10 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .general import general_cells
-from .line import line_cells
-from .plane import plane_cells
-from .whiten import drop_flat_dimensions
+from widestable.exact.general import general_cells
+from widestable.exact.line import line_cells
+from widestable.exact.plane import plane_cells
+from widestable.exact.whiten import drop_flat_dimensions
 
 _MAX_BYTES = 2**31
 

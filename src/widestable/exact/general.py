@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels.cone_measure import measure_cones
-from .whiten import whiten
+from widestable._kernels.cone_measure import measure_cones
+from widestable.exact.whiten import whiten
 
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -61,12 +61,12 @@ def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tup
     Returns
     -------
     signs, q, standard_error
-        Shapes (L, n), (L,) and (L,); q is scaled to sum to one. The first row is positive in every cell.
+        Shapes (L, n), (L,) and (L,); q is adjusted to sum to one. The first row is positive in every cell.
     """
     Z, back = whiten(X)
     cells = _merge_corners(Z / np.linalg.norm(Z, axis=1, keepdims=True), back)
-    q, standard_error = _measure(cells, X, n_directions, rng)
-    return cells.signs, q / q.sum(), standard_error / q.sum()
+    q, standard_error = _sum_to_one(*_measure(cells, X, n_directions, rng))
+    return cells.signs, q, standard_error
 
 
 def all_sign_vectors(rows: Floats) -> Signs:
@@ -153,7 +153,7 @@ def _merge_corners(rows: Floats, back: Floats) -> Cells:
 
 
 def _measure(cells: Cells, X: Floats, n_directions: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Estimates and standard errors of q, in batches that keep a compiled call short."""
+    """Estimates of q and their variances, in batches that keep a compiled call short."""
     Z = np.column_stack([np.ones(len(X)), X])
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     n_pairs = max(n_directions // 2, 2)
@@ -164,7 +164,13 @@ def _measure(cells: Cells, X: Floats, n_directions: int, rng: np.random.Generato
             Cells(cells.signs[part], cells.walls[part], cells.centre[part], cells.spread[part]), Z
         )
         measure_cones(*seen, n_pairs, rng, q[part], variance[part])
-    return q, np.sqrt(variance)
+    return q, variance
+
+
+def _sum_to_one(q: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Least squares given that the sum is one: the least certain cells take up what is missing."""
+    share = variance / max(variance.sum(), np.finfo(float).tiny)
+    return q + (1.0 - q.sum()) * share, np.sqrt(variance * (1.0 - share))
 
 
 def _seen_from_inside(cells: Cells, Z: Floats) -> tuple[Floats, Floats, NDArray[np.bool_], Floats]:

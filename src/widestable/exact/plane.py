@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels.plane_cells import PolygonStack, split_cells
-from .whiten import whiten
+from widestable._kernels.plane_cells import PolygonStack, split_cells
+from widestable.exact.whiten import whiten
 
 # Cells finished in one compiled call; a call stays far below 0.2 s.
 _BATCH = 4096
@@ -40,7 +40,7 @@ def plane_cells(X: NDArray[np.float64]) -> tuple[NDArray[np.int8], NDArray[np.fl
     >>> import numpy as np
     >>> signs, q = plane_cells(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     >>> signs.tolist()
-    [[1, 1, -1], [1, -1, -1], [1, -1, 1], [1, 1, 1]]
+    [[1, -1, -1], [1, -1, 1], [1, 1, -1], [1, 1, 1]]
     >>> float(q.sum().round(12))
     1.0
     """
