@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from widestable.exact.cells import Partition, build_partition
+from widestable.exact.predictive import PredictiveDraws, posterior_predictive
 
-__all__ = ["Partition", "build_partition"]
+__all__ = ["Partition", "PredictiveDraws", "build_partition", "posterior_predictive"]

@@ -1,0 +1,131 @@
+"""What the samplers see: cells grouped by training pattern, the data, and the marginal likelihood."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from widestable._kernels.partition_gibbs import signed_sums
+from widestable.exact.cells import Partition
+from widestable.inputs import TrainingData
+from widestable.stable import draw_log_positive
+
+Floats = NDArray[np.float64]
+
+# Largest v times the total precision of the data that float64 can follow; the prior is cut there.
+SIGNAL_TO_NOISE = 1e13
+
+
+class Cells(NamedTuple):
+    """Cells in the order of their training patterns."""
+
+    signs: NDArray[np.int8]  # (L, n + m) sides of training and new rows; the first training row is positive
+    log_size: Floats  # (L,) log(nu q**(2/alpha)), so that v = exp(log_size + log_s)
+    patterns: Floats  # (U, n) distinct training patterns
+    starts: NDArray[np.int64]  # (U + 1,) group g holds cells starts[g] .. starts[g + 1] - 1
+
+
+class Target(NamedTuple):
+    """The posterior of the scales s and of sigma2, given data at n distinct rows."""
+
+    cells: Cells
+    alpha: float
+    y: Floats  # (n,) mean output at each distinct row
+    weight: Floats  # (n,) number of observations at each distinct row
+    n_observations: float
+    ss_within: float  # sum of squares within repeated rows
+    sigma2: float | None  # None: half-Cauchy(0, 1) prior on sigma2
+
+
+def build_target(
+    partition: Partition, data: TrainingData, *, alpha: float, nu: float, sigma2: float | None
+) -> Target:
+    """The posterior on a partition whose first columns are the rows of `data`."""
+    return Target(
+        cells=group_cells(partition, len(data.y), alpha, nu),
+        alpha=alpha,
+        y=data.y,
+        weight=data.weight,
+        n_observations=data.n_observations,
+        ss_within=data.ss_within,
+        sigma2=sigma2,
+    )
+
+
+def group_cells(partition: Partition, n_train: int, alpha: float, nu: float) -> Cells:
+    """Sort cells by the way they split the first `n_train` rows, orientation aside."""
+    signs = partition.signs * partition.signs[:, :1]
+    packed = np.packbits(signs[:, :n_train] > 0, axis=1)
+    _, first, group, sizes = np.unique(
+        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(group.ravel(), kind="stable")
+    return Cells(
+        signs=np.ascontiguousarray(signs[order]),
+        log_size=np.log(nu) + 2.0 / alpha * np.log(partition.q[order]),
+        patterns=signs[first, :n_train].astype(np.float64),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+    )
+
+
+def log_limit(target: Target, sigma2: float) -> float:
+    """Logarithm of the largest v that the samplers visit at this noise."""
+    return float(np.log(SIGNAL_TO_NOISE * sigma2 / target.n_observations))
+
+
+def covariance(target: Target, log_s: Floats, without: int | None = None) -> Floats:
+    """`sum_l v_l tau_l tau_l'` at the training rows, from scratch; one group may be left out."""
+    cells = target.cells
+    v = np.add.reduceat(np.exp(cells.log_size + log_s), cells.starts[:-1])
+    if without is not None:
+        v[without] = 0.0
+    return np.asarray((cells.patterns.T * v) @ cells.patterns)
+
+
+def factor(target: Target, K: Floats, sigma2: float) -> Floats | None:
+    """Lower Cholesky factor of `Q = K + sigma2 W**-1`; None when Q is numerically singular."""
+    Q = K + np.diag(sigma2 / target.weight)
+    lower, info = lapack.dpotrf(Q, lower=1)
+    return np.asarray(lower) if info == 0 else None
+
+
+def log_marginal(target: Target, lower: Floats, sigma2: float) -> float:
+    """log p(y | s, sigma2) up to a constant; repeated rows enter by their mean and their spread."""
+    half, _ = lapack.dtrtrs(lower, target.y, lower=1)
+    n_repeats = target.n_observations - len(target.y)
+    return float(
+        -np.log(np.diag(lower)).sum()
+        - 0.5 * half @ half
+        - 0.5 * n_repeats * np.log(sigma2)
+        - 0.5 * target.ss_within / sigma2
+    )
+
+
+def initial_scales(target: Target, sigma2: float, rng: np.random.Generator) -> Floats:
+    """log s from the prior, the largest brought down to the size of y."""
+    log_size = target.cells.log_size
+    log_s = draw_log_positive(target.alpha, len(log_size), rng)
+    if target.alpha == 2.0:
+        return log_s
+    log_v = log_size + log_s
+    return np.asarray(np.minimum(log_v, np.log(np.maximum(sigma2, np.mean(target.y**2)))) - log_size)
+
+
+def draw_coefficients(
+    target: Target, log_s: Floats, lower: Floats, sigma2: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Joint posterior draw given the scales (Proposition 2): `z = beta / sqrt(v)`, (L,), and f, (n + m,).
+
+    Draw coefficients and noise from the prior, then add `V T' Q**-1 (y - T beta0 - eps0)`.
+    """
+    cells = target.cells
+    root_v = np.exp(0.5 * (cells.log_size + log_s))
+    z = rng.standard_normal(len(log_s))
+    f0 = np.add.reduceat(root_v * z, cells.starts[:-1]) @ cells.patterns
+    noise = np.sqrt(sigma2 / target.weight) * rng.standard_normal(len(target.y))
+    residual, _ = lapack.dpotrs(lower, target.y - f0 - noise, lower=1)
+    z += root_v * np.repeat(cells.patterns @ residual, np.diff(cells.starts))
+    return z, np.asarray(signed_sums(cells.signs, z * root_v))
