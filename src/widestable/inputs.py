@@ -5,13 +5,13 @@ order of the given rows changes no bit of what comes out except `index` and `kep
 sorted rows with exactly rounded sums, and an integer weight equals writing the row that many times, to the
 last bit.
 
-An estimator calls it like this; scikit-learn's `validate_data` then only records names and counts:
+An estimator calls it like this; scikit-learn's `validate_data` then records and compares names only:
 
     data = check_training(X, y, sample_weight, standardize=self.standardize)
     validate_data(self, X, skip_check_array=True)
     ...
+    rows = check_new_rows(X, n_features=self.n_features_in_, scaling=data.scaling)
     validate_data(self, X, reset=False, skip_check_array=True)
-    X = check_new_rows(X, n_features=self.n_features_in_, scaling=data.scaling)
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ Size = int | tuple[int, ...]
 # Quadrature: integrands are cut where they fall below exp(-CUT) of their peak.
 CUT = 45.0
 N_TRAPEZOID = 400
-N_GAUSS = 16
+N_GAUSS = 10
 BLOCK = 4096
 
 
