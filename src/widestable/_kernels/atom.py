@@ -1,0 +1,42 @@
+"""All moves of one atom: taken out once, moved several times against the others, put back."""
+
+from __future__ import annotations
+
+import math
+
+from .jit import inner_kernel
+from .jump_measure import log_scale_of_mark
+from .loose import attach, detach
+from .names import ALPHA, LOG_NU, REFLECTION, ROTATION
+from .reflection import reflect
+from .rotation import rotate
+from .scale import update_scale
+
+# An atom whose scale explains less than this part of the noise is turned once only: it hardly matters.
+MATTERS = math.log(0.1)
+
+
+@inner_kernel
+def update_atom(chain, model, plan, work, rng, k):
+    """Scale by slice, then rotations and reflections, of atom k."""
+    n = work.tau.size
+    detach(chain, work, k)
+    update_scale(chain, model, work, rng, k)
+    for i in range(n):
+        total = 0.0
+        for j in range(model.Z.shape[1]):
+            total += chain.h[k, j] * model.Z[i, j]
+        work.projection[i] = total
+    # The number of tries may depend on the scale and on the noise, which these moves leave alone.
+    log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
+    n_rotations, n_reflections = 1, 0
+    if log_v + math.log(work.total_precision[0]) > MATTERS:
+        n_rotations, n_reflections = plan.n_rotations, plan.n_reflections
+    for _ in range(n_rotations):
+        chain.tally[ROTATION, 0] += 1
+        chain.tally[ROTATION, 1] += rotate(chain, model, work, rng, k)
+    if n > 0:
+        for _ in range(n_reflections):
+            chain.tally[REFLECTION, 0] += 1
+            chain.tally[REFLECTION, 1] += reflect(chain, model, work, rng, k)
+    attach(chain, work, k)

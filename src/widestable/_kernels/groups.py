@@ -1,0 +1,48 @@
+"""Groups from scratch: which atoms share a pattern, and every pattern in the eigenbasis."""
+
+from __future__ import annotations
+
+from .jit import inner_kernel
+from .names import ATOMS, GROUPS
+from .unit import pattern_of, rotate_pattern
+
+
+@inner_kernel
+def rebuild_groups(chain, model, work):
+    """Sort the atoms into groups of equal pattern, oriented so that the first row is positive."""
+    n = model.y.size
+    chain.count[GROUPS] = 0
+    for k in range(chain.count[ATOMS]):
+        pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
+        if n > 0 and work.tau[0] < 0.0:
+            for j in range(chain.h.shape[1]):
+                chain.h[k, j] = -chain.h[k, j]
+            for i in range(n):
+                work.tau[i] = -work.tau[i]
+        g = 0
+        while g < chain.count[GROUPS] and not same(chain.tau[g], work.tau):
+            g += 1
+        if g == chain.count[GROUPS]:
+            chain.count[GROUPS] = g + 1
+            chain.members[g] = 0
+            for i in range(n):
+                chain.tau[g, i] = work.tau[i]
+        chain.group[k] = g
+        chain.members[g] += 1
+    rotate_groups(chain, model)
+
+
+@inner_kernel
+def same(x, y):
+    """Whether two patterns are equal in every row."""
+    i = 0
+    while i < x.size and x[i] == y[i]:
+        i += 1
+    return i == x.size
+
+
+@inner_kernel
+def rotate_groups(chain, model):
+    """Recompute T = tau B from scratch, so that rounding from many flips does not add up."""
+    for g in range(chain.count[GROUPS]):
+        rotate_pattern(chain.tau[g], model.basis, chain.T[g])

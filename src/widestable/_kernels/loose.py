@@ -1,0 +1,221 @@
+"""A loose atom: one taken out of the system, moved freely against the others, and put back.
+
+`work.tau`, `work.t`, `work.s`, `work.number` describe it where it is; the same names with `_new` where a move
+proposes to put it. `work.number` holds (t'Pt, t'Py, a, b), a and b with the other atoms integrated out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .algebra import dot, row_dot
+from .jit import inner_kernel
+from .jump_measure import log_scale_of_mark
+from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, T_Y, A, B
+from .system import inverse_scale, log_sum, put_in, take_out
+
+# Below this part of t'Pt the subtraction that makes `a` has lost too many digits.
+SUSPICIOUS, LOST = 1e-6, 1e-10
+
+
+@inner_kernel
+def log_gain(log_v, a, b):
+    """log likelihood of y with an atom of scale v over that without it: -log(1 + v a)/2 + b^2 v / (2 (1 + v a))."""
+    if log_v == -math.inf or a <= 0.0:
+        return 0.0
+    x = log_v + math.log(a)
+    log1p_va = x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
+    return -0.5 * log1p_va + 0.5 * b * b / (inverse_scale(log_v) + a)
+
+
+@inner_kernel
+def equal_group(chain, tau, s, number):
+    """The group with exactly this pattern (up to its sign), or -1."""
+    n = tau.size
+    total = number[T_T]
+    for g in range(chain.count[GROUPS]):
+        # Equal patterns have equal inner products, so this filter is cheap and misses none.
+        if abs(abs(s[g]) - total) > 1e-8 * total or abs(chain.S[g, g] - total) > 1e-8 * total:
+            continue
+        sign = 1.0 if s[g] >= 0.0 else -1.0
+        i = 0
+        while i < n and chain.tau[g, i] == sign * tau[i]:
+            i += 1
+        if i == n:
+            return g
+    return -1
+
+
+@inner_kernel
+def evaluate(chain, model, work, tau, t, s, number):
+    """Fill `s` and `number` for pattern tau (t in the eigenbasis); False when its digits are lost."""
+    n = t.size
+    n_groups = chain.count[GROUPS]
+    scaled = work.scaled_row
+    for i in range(n):
+        scaled[i] = t[i] * chain.precision[i]
+    number[T_T] = dot(scaled, t, n)
+    number[T_Y] = dot(scaled, model.y, n)
+    for g in range(n_groups):
+        s[g] = row_dot(chain.T, g, scaled, n)
+    return integrate_others(chain, work, tau, s, number)
+
+
+@inner_kernel
+def integrate_others(chain, work, tau, s, number):
+    """a = t'Pt - s'Rs and b = t'Py - s'Ru; False when the first is lost to rounding."""
+    n_groups = chain.count[GROUPS]
+    p = work.p
+    for g in range(n_groups):
+        p[g] = row_dot(chain.R, g, s, n_groups)
+    number[A] = number[T_T] - dot(s, p, n_groups)
+    number[B] = number[T_Y] - dot(chain.u, p, n_groups)
+    if number[A] > SUSPICIOUS * number[T_T] or number[T_T] == 0.0:
+        return True
+    return beside_equal_group(chain, tau, s, number)
+
+
+@inner_kernel
+def beside_equal_group(chain, tau, s, number):
+    """Exact a and b for a pattern that another group has already, with a large scale."""
+    g = equal_group(chain, tau, s, number)
+    if g < 0:
+        return number[A] > LOST * number[T_T]
+    # a_g = 1/R_gg - 1/V_g is safe because V_g is large; then a = a_g / (1 + V_g a_g) and b = E[size_g] / V_g.
+    inverse_V = inverse_scale(chain.log_V[g])
+    a_g = 1.0 / chain.R[g, g] - inverse_V
+    sign = 1.0 if s[g] >= 0.0 else -1.0
+    if not a_g > 0.0:
+        return False
+    number[A] = inverse_V * a_g / (inverse_V + a_g)
+    number[B] = sign * inverse_V * row_dot(chain.R, g, chain.u, chain.count[GROUPS])
+    return True
+
+
+@inner_kernel
+def without_atom(chain, k):
+    """log of the summed scales of the other atoms in the group of atom k."""
+    total = -math.inf
+    for j in range(chain.count[ATOMS]):
+        if j != k and chain.group[j] == chain.group[k]:
+            total = log_sum(
+                total, log_scale_of_mark(chain.log_mark[j], chain.theta[ALPHA], chain.theta[LOG_NU])
+            )
+    return total
+
+
+@inner_kernel
+def drop_group(chain, g):
+    """Forget group g (already out of the inverse) by moving the last group into its place."""
+    last = chain.count[GROUPS] - 1
+    chain.count[GROUPS] = last
+    if g == last:
+        return
+    for k in range(chain.count[ATOMS]):
+        if chain.group[k] == last:
+            chain.group[k] = g
+    for i in range(chain.tau.shape[1]):
+        chain.tau[g, i] = chain.tau[last, i]
+        chain.T[g, i] = chain.T[last, i]
+    chain.log_V[g] = chain.log_V[last]
+    chain.u[g] = chain.u[last]
+    chain.members[g] = chain.members[last]
+    for M in (chain.S, chain.R):
+        for j in range(last):
+            M[g, j] = M[last, j]
+        M[g, g] = M[last, last]
+        for j in range(last):
+            M[j, g] = M[g, j]
+
+
+@inner_kernel
+def detach(chain, work, k):
+    """Take atom k out of the system; its pattern and its numbers are left in `work`."""
+    g = chain.group[k]
+    n = work.tau.size
+    for i in range(n):
+        work.tau[i] = chain.tau[g, i]
+        work.t[i] = chain.T[g, i]
+    for j in range(chain.count[GROUPS]):
+        work.s[j] = chain.S[g, j]
+    work.number[T_T] = chain.S[g, g]
+    work.number[T_Y] = chain.u[g]
+    take_out(chain.R, g, chain.count[GROUPS])
+    chain.members[g] -= 1
+    if chain.members[g] > 0:
+        chain.log_V[g] = without_atom(chain, k)
+        put_in(chain.R, chain.S, chain.log_V[g], g, chain.count[GROUPS], work.p)
+    chain.group[k] = -1
+    if chain.members[g] == 0:
+        work.s[g] = work.s[chain.count[GROUPS] - 1]
+        drop_group(chain, g)
+    if not integrate_others(chain, work, work.tau, work.s, work.number):
+        work.number[A] = max(work.number[A], LOST * work.number[T_T])
+
+
+@inner_kernel
+def orient(chain, work, k):
+    """Turn atom k so that the first row is on its positive side (h and -h are one hyperplane)."""
+    n = work.tau.size
+    if n == 0 or work.tau[0] >= 0.0:
+        return
+    for j in range(chain.h.shape[1]):
+        chain.h[k, j] = -chain.h[k, j]
+    for i in range(n):
+        work.tau[i] = -work.tau[i]
+        work.t[i] = -work.t[i]
+    for g in range(chain.count[GROUPS]):
+        work.s[g] = -work.s[g]
+    work.number[T_Y] = -work.number[T_Y]
+    work.number[B] = -work.number[B]
+
+
+@inner_kernel
+def attach(chain, work, k):
+    """Put the loose atom back into the system as atom k, in the group of its pattern or in a new one."""
+    orient(chain, work, k)
+    log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
+    g = equal_group(chain, work.tau, work.s, work.number)
+    if g >= 0:
+        take_out(chain.R, g, chain.count[GROUPS])
+        chain.log_V[g] = log_sum(chain.log_V[g], log_v)
+        chain.members[g] += 1
+    else:
+        g = chain.count[GROUPS]
+        append_group(chain, work, g)
+        chain.log_V[g] = log_v
+    chain.group[k] = g
+    put_in(chain.R, chain.S, chain.log_V[g], g, chain.count[GROUPS], work.p)
+
+
+@inner_kernel
+def append_group(chain, work, g):
+    """Make group g out of the loose atom, with zeros in the inverse."""
+    for i in range(work.tau.size):
+        chain.tau[g, i] = work.tau[i]
+        chain.T[g, i] = work.t[i]
+    for j in range(g):
+        chain.S[g, j] = work.s[j]
+        chain.S[j, g] = work.s[j]
+        chain.R[g, j] = 0.0
+        chain.R[j, g] = 0.0
+    chain.S[g, g] = work.number[T_T]
+    chain.R[g, g] = 0.0
+    chain.u[g] = work.number[T_Y]
+    chain.members[g] = 1
+    chain.count[GROUPS] = g + 1
+
+
+@inner_kernel
+def accept_new(chain, work, h, k):
+    """Make the proposed place of the loose atom its place."""
+    for j in range(h.size):
+        chain.h[k, j] = h[j]
+    for i in range(work.tau.size):
+        work.tau[i] = work.tau_new[i]
+        work.t[i] = work.t_new[i]
+        work.projection[i] = work.projection_new[i]
+    for g in range(chain.count[GROUPS]):
+        work.s[g] = work.s_new[g]
+    for j in range(4):
+        work.number[j] = work.number_new[j]

@@ -1,0 +1,13 @@
+"""Positions in the small arrays of a chain; its fields are documented in `tuples.py`."""
+
+from __future__ import annotations
+
+# chain.theta
+ALPHA, LOG_NU, LOG_SIGMA2 = 0, 1, 2
+# chain.count
+ATOMS, GROUPS, SWEEPS = 0, 1, 2
+# rows of chain.tally (attempts, acceptances)
+BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS, NU, SIGMA2 = 0, 1, 2, 3, 4, 5, 6, 7
+N_MOVES = 8
+# entries of a loose atom's numbers: tau' P tau and tau' P y without the others, then with them integrated out
+T_T, T_Y, A, B = 0, 1, 2, 3

@@ -1,0 +1,107 @@
+"""One sweep: every kind of move once, with all sizes integrated out."""
+
+from __future__ import annotations
+
+import math
+
+from .atom import update_atom
+from .birth_death import birth, death
+from .groups import rebuild_groups, rotate_groups
+from .hyper import update_hyperparameters
+from .jit import inner_kernel, kernel
+from .names import ATOMS, BIRTH, DEATH, SWEEPS
+from .record import record
+from .reference import by_reference
+from .system import refresh
+from .tuples import Buffers, Chain, Model, Work
+
+# Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
+RECOMPUTE_EVERY = 64
+
+
+@inner_kernel
+def remember(chain, saved):
+    """Copy what defines the state: atoms and parameters."""
+    n_atoms = chain.count[ATOMS]
+    saved.count[0] = n_atoms
+    for j in range(3):
+        saved.theta[j] = chain.theta[j]
+    for k in range(n_atoms):
+        saved.log_mark[k] = chain.log_mark[k]
+        for j in range(chain.h.shape[1]):
+            saved.h[k, j] = chain.h[k, j]
+
+
+@inner_kernel
+def restore(chain, model, work, saved):
+    """Go back to the remembered state: the sweep since then is rejected as a whole."""
+    chain.count[ATOMS] = saved.count[0]
+    for j in range(3):
+        chain.theta[j] = saved.theta[j]
+    for k in range(chain.count[ATOMS]):
+        chain.log_mark[k] = saved.log_mark[k]
+        for j in range(chain.h.shape[1]):
+            chain.h[k, j] = saved.h[k, j]
+    rebuild_groups(chain, model, work)
+
+
+@inner_kernel
+def settle(chain, model, work, saved):
+    """Make the system fresh; when it cannot be factored, reject the sweep since `saved`."""
+    value = refresh(chain, model, work)
+    if value == -math.inf:
+        chain.failures[0] += 1
+        restore(chain, model, work, saved)
+        value = refresh(chain, model, work)
+    chain.log_likelihood[0] = value
+
+
+@inner_kernel
+def sweep(chain, model, plan, work, rng, adapt):
+    """Parameters, births and deaths, then every atom. The system is fresh before and after."""
+    remember(chain, work.saved)
+    value = chain.log_likelihood[0]
+    for _ in range(plan.n_hyper):
+        value = update_hyperparameters(chain, model, work, rng, value, adapt)
+    refresh(chain, model, work)
+    work.total_precision[0] = 1e-300
+    for i in range(model.y.size):
+        work.total_precision[0] += chain.precision[i]
+    if model.has_atoms:
+        for _ in range(plan.n_births):
+            # Births and deaths are attempted equally often.
+            if rng.random() < 0.5:
+                chain.tally[BIRTH, 0] += 1
+                chain.tally[BIRTH, 1] += birth(chain, model, work, rng)
+            else:
+                chain.tally[DEATH, 0] += 1
+                chain.tally[DEATH, 1] += death(chain, model, work, rng)
+        for k in range(chain.count[ATOMS]):
+            update_atom(chain, model, plan, work, rng, k)
+    chain.count[SWEEPS] += 1
+    if chain.count[SWEEPS] % RECOMPUTE_EVERY == 0:
+        rotate_groups(chain, model)
+    settle(chain, model, work, work.saved)
+
+
+refer_chain = by_reference("ChainReference", Chain._fields)
+refer_model = by_reference("ModelReference", Model._fields)
+refer_work = by_reference("WorkReference", Work._fields)
+refer_buffers = by_reference("BuffersReference", Buffers._fields)
+
+
+@kernel
+def run(chain, model, plan, work, rng, n_sweeps, thin, adapt, out):
+    """Make `n_sweeps` sweeps; with thin > 0, write a draw to `out` after each `thin` of them."""
+    c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
+    c.log_likelihood[0] = refresh(c, m, w)
+    for done in range(1, n_sweeps + 1):
+        sweep(c, m, plan, w, rng, adapt)
+        if thin > 0 and done % thin == 0:
+            record(c, m, w, rng, o, done // thin - 1)
+
+
+@kernel
+def initialise(chain, model, work):
+    """Sort the atoms of a new chain into groups."""
+    rebuild_groups(refer_chain(chain), refer_model(model), refer_work(work))

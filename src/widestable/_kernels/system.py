@@ -1,0 +1,161 @@
+"""The Woodbury system of a chain: y given the patterns, with all sizes integrated out.
+
+In the eigenbasis of the weighted kernel the covariance of y is `diag(1/precision) + T' V T` with one row of T
+for each distinct pattern (a *group* of atoms, whose scales add up). With `S = T P T'` and `M = V^-1 + S` the chain
+keeps S, u = T P y and R = M^-1, and takes groups out of R and puts them back in O(G^2).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .algebra import cholesky, dot, dot3, inverse_from_cholesky, row_dot, solve_lower
+from .jit import inner_kernel
+from .jump_measure import log_remainder, log_scale_of_mark
+from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2
+
+# Scales below exp(-600) are nothing to float64; clamping them keeps 1/v finite.
+LOG_TINY = -600.0
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+@inner_kernel
+def inverse_scale(log_v):
+    """1/v without overflow."""
+    return math.exp(-max(log_v, LOG_TINY))
+
+
+@inner_kernel
+def log_sum(x, y):
+    """log(exp(x) + exp(y))."""
+    if x < y:
+        x, y = y, x
+    return x if y == -math.inf else x + math.log1p(math.exp(y - x))
+
+
+@inner_kernel
+def set_precision(model, alpha, log_nu, log_sigma2, precision):
+    """precision_i = 1 / (g lam_i + sigma2)."""
+    g = math.exp(log_remainder(alpha, log_nu, model.n_atoms))
+    sigma2 = math.exp(log_sigma2)
+    for i in range(precision.size):
+        precision[i] = 1.0 / (g * model.eigenvalues[i] + sigma2)
+
+
+@inner_kernel
+def set_group_scales(chain, log_mark, alpha, log_nu, log_V):
+    """Add up the scales of the atoms of each group, in logs."""
+    for g in range(chain.count[GROUPS]):
+        log_V[g] = -math.inf
+    for k in range(chain.count[ATOMS]):
+        g = chain.group[k]
+        log_V[g] = log_sum(log_V[g], log_scale_of_mark(log_mark[k], alpha, log_nu))
+
+
+@inner_kernel
+def set_gram(chain, model, precision, S, u, scaled):
+    """S = T P T' and u = T P y for the groups present."""
+    n = precision.size
+    for g in range(chain.count[GROUPS]):
+        for i in range(n):
+            scaled[i] = chain.T[g, i] * precision[i]
+        u[g] = dot(scaled, model.y, n)
+        for j in range(g + 1):
+            S[g, j] = row_dot(chain.T, j, scaled, n)
+            S[j, g] = S[g, j]
+
+
+@inner_kernel
+def factor(log_V, S, n_groups, E, scaled, L):
+    """Cholesky factor L of the unit-diagonal E M E; returns (ok, log det M + sum log V)."""
+    log_det = 0.0
+    for g in range(n_groups):
+        diagonal = inverse_scale(log_V[g]) + S[g, g]
+        E[g] = 1.0 / math.sqrt(diagonal)
+        log_det += math.log(diagonal) + max(log_V[g], LOG_TINY)
+    for g in range(n_groups):
+        for j in range(g):
+            scaled[g, j] = S[g, j] * E[g] * E[j]
+        scaled[g, g] = 1.0
+    ok = cholesky(scaled, L, n_groups)
+    if ok:
+        for g in range(n_groups):
+            log_det += 2.0 * math.log(L[g, g])
+    return ok, log_det
+
+
+@inner_kernel
+def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_V):
+    """log p(y | patterns, scales, alpha, nu, sigma2) from scratch, -inf when a factorisation fails."""
+    n = model.y.size
+    n_groups = chain.count[GROUPS]
+    precision = work.precision
+    set_precision(model, alpha, log_nu, log_sigma2, precision)
+    set_gram(chain, model, precision, work.S, work.u, work.scaled_row)
+    ok, log_det = factor(log_V, work.S, n_groups, work.E, work.scaled, work.L)
+    if not ok:
+        return -math.inf
+    for i in range(n):
+        log_det -= math.log(precision[i])
+    for g in range(n_groups):
+        work.z[g] = work.u[g] * work.E[g]
+    solve_lower(work.L, work.z, work.z, n_groups)
+    quadratic = dot3(model.y, model.y, precision, n) - dot(work.z, work.z, n_groups)
+    if not math.isfinite(log_det + quadratic):
+        return -math.inf
+    within = model.n_extra * (LOG_2PI + log_sigma2) + model.ss_within * math.exp(-log_sigma2)
+    return 0.5 * (model.sum_log_weight - n * LOG_2PI - log_det - quadratic - within)
+
+
+@inner_kernel
+def refresh(chain, model, work):
+    """Recompute every running quantity of the system from the patterns T; returns the log likelihood."""
+    theta = chain.theta
+    n_groups = chain.count[GROUPS]
+    set_group_scales(chain, chain.log_mark, theta[ALPHA], theta[LOG_NU], chain.log_V)
+    value = log_likelihood(chain, model, work, theta[ALPHA], theta[LOG_NU], theta[LOG_SIGMA2], chain.log_V)
+    if value == -math.inf:
+        return value
+    for i in range(model.y.size):
+        chain.precision[i] = work.precision[i]
+    inverse_from_cholesky(work.L, work.scaled, chain.R, n_groups)
+    for g in range(n_groups):
+        chain.u[g] = work.u[g]
+        for j in range(n_groups):
+            chain.S[g, j] = work.S[g, j]
+            chain.R[g, j] = work.scaled[g, j] * work.E[g] * work.E[j]
+    return value
+
+
+@inner_kernel
+def take_out(R, g, n_groups):
+    """Take group g out of the inverse: the others' inverse stays, row and column g become zero."""
+    pivot = R[g, g]
+    for i in range(n_groups):
+        if i != g:
+            factor_i = R[i, g] / pivot
+            for j in range(n_groups):
+                R[i, j] -= factor_i * R[g, j]
+    for i in range(n_groups):
+        R[i, g] = 0.0
+        R[g, i] = 0.0
+
+
+@inner_kernel
+def put_in(R, S, log_v, g, n_groups, p):
+    """Put group g, whose row of the inverse is zero, into the inverse with scale exp(log_v)."""
+    for i in range(n_groups):
+        total = 0.0
+        for j in range(n_groups):
+            total += R[i, j] * S[g, j]
+        p[i] = total
+    # Rounding must not make the inverse indefinite; 1e-13 of the diagonal is all that float64 can resolve.
+    a = max(S[g, g] - row_dot(S, g, p, n_groups), 1e-13 * S[g, g])
+    c = inverse_scale(log_v) + a
+    for i in range(n_groups):
+        for j in range(n_groups):
+            R[i, j] += p[i] * p[j] / c
+    for i in range(n_groups):
+        R[i, g] = -p[i] / c
+        R[g, i] = R[i, g]
+    R[g, g] = 1.0 / c

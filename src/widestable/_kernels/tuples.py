@@ -1,0 +1,119 @@
+"""The arrays that compiled moves work on: the model's data, a chain's state, its working memory, its draws."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class Model(NamedTuple):
+    """Everything that stays the same during sampling: n rows, inputs of width d + 1 with a constant in front."""
+
+    Z: FloatArray  # (n, d + 1)
+    row_norm: FloatArray  # (n,) lengths of the rows of Z
+    weight: FloatArray  # (n,)
+    basis: FloatArray  # (n, n) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
+    eigenvalues: FloatArray  # (n,) of W^(1/2) K0 W^(1/2)
+    y: FloatArray  # (n,) U' W^(1/2) y
+    n_extra: float  # number of observations beyond one a row
+    ss_within: float  # sum of squares within rows
+    sum_log_weight: float
+    rows: IntArray  # rows at which f is stored
+    n_atoms: float  # N, expected number of atoms above the threshold
+    sharpness: float  # infinity: sign units
+    infer_alpha: bool
+    infer_nu: bool
+    infer_sigma2: bool
+    has_atoms: bool
+    alpha_low: float
+    alpha_high: float
+    log_nu_sd: float
+
+
+class Plan(NamedTuple):
+    """How much of each move a sweep makes."""
+
+    n_hyper: int = 1
+    n_births: int = 8
+    n_rotations: int = 6
+    n_reflections: int = 1
+
+
+class Chain(NamedTuple):
+    """State of one chain; room for K atoms. Sizes are integrated out, so they are not part of it."""
+
+    theta: FloatArray  # (3,) alpha, log nu, log sigma2
+    count: IntArray  # (3,) atoms, groups, sweeps done
+    h: FloatArray  # (K, d + 1) hyperplanes
+    log_mark: FloatArray  # (K,)
+    group: IntArray  # (K,) group of each atom: atoms of one pattern
+    members: IntArray  # (K,) atoms in each group
+    tau: FloatArray  # (K, n) pattern of each group
+    T: FloatArray  # (K, n) the same in the eigenbasis
+    log_V: FloatArray  # (K,) log of the summed scales of each group
+    precision: FloatArray  # (n,) 1 / (g lam + sigma2)
+    S: FloatArray  # (K, K) T P T'
+    R: FloatArray  # (K, K) (V^-1 + S)^-1
+    u: FloatArray  # (K,) T P y
+    log_step: FloatArray  # (moves,) adapted while warming up
+    tally: IntArray  # (moves, 2) attempts and acceptances
+    failures: IntArray  # (1,) sweeps rejected because a factorisation failed
+    log_likelihood: FloatArray  # (1,)
+
+
+class Saved(NamedTuple):
+    """The defining part of a state, kept to go back to."""
+
+    theta: FloatArray
+    count: IntArray
+    h: FloatArray
+    log_mark: FloatArray
+
+
+class Work(NamedTuple):
+    """Working memory of the moves; nothing in it outlives a sweep."""
+
+    saved: Saved
+    total_precision: FloatArray
+    tau: FloatArray
+    tau_new: FloatArray
+    t: FloatArray
+    t_new: FloatArray
+    projection: FloatArray
+    projection_new: FloatArray
+    weights: FloatArray
+    scaled_row: FloatArray
+    precision: FloatArray
+    s: FloatArray
+    s_new: FloatArray
+    p: FloatArray
+    number: FloatArray
+    number_new: FloatArray
+    h_new: FloatArray
+    xi: FloatArray
+    log_V: FloatArray
+    E: FloatArray
+    z: FloatArray
+    u: FloatArray
+    group_size: FloatArray
+    S: FloatArray
+    scaled: FloatArray
+    L: FloatArray
+
+
+class Buffers(NamedTuple):
+    """Draws of one compiled call, before they are packed."""
+
+    theta: FloatArray  # (draws, 3)
+    n_atoms: IntArray  # (draws,)
+    h: FloatArray  # (draws, K, d + 1)
+    log_mark: FloatArray  # (draws, K)
+    size: FloatArray  # (draws, K)
+    coefficient: FloatArray  # (draws, n)
+    f: FloatArray  # (draws, rows)
+    log_density: FloatArray  # (draws,)
