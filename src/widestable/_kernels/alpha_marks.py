@@ -16,11 +16,11 @@ def move_alpha_marks(chain, model, work, rng, step, current):
     new = chain.theta[ALPHA] + step * rng.standard_normal()
     if log_prior_alpha(new, model) == -math.inf:
         return 0, current
-    set_group_scales(chain, chain.log_mark, new, chain.theta[LOG_NU], work.log_V)
-    value = log_likelihood(chain, model, work, new, chain.theta[LOG_NU], chain.theta[LOG_SIGMA2], work.log_V)
+    set_group_scales(chain, chain.log_mark, new, chain.theta[LOG_NU], work.log_group_scale)
+    value = log_likelihood(chain, model, work, new, chain.theta[LOG_NU], chain.theta[LOG_SIGMA2], work.log_group_scale)
     if not math.log(1.0 - rng.random()) < value - current:
         return 0, current
     chain.theta[ALPHA] = new
-    for g in range(chain.count[GROUPS]):
-        chain.log_V[g] = work.log_V[g]
+    for g in range(chain.counts[GROUPS]):
+        chain.log_group_scale[g] = work.log_group_scale[g]
     return 1, value

@@ -14,7 +14,7 @@ from .unit import pattern_of, rotate_pattern
 @inner_kernel
 def birth(chain, model, work, rng):
     """Add an atom with probability L'/L * N/(k+1); returns 1 when it is added."""
-    k = chain.count[ATOMS]
+    k = chain.counts[ATOMS]
     if k == chain.log_mark.size:
         return 0
     for j in range(model.Z.shape[1]):
@@ -28,7 +28,7 @@ def birth(chain, model, work, rng):
     log_ratio = log_gain(log_v, work.number[A], work.number[B]) + math.log(model.n_atoms / (k + 1.0))
     if not math.log(1.0 - rng.random()) < log_ratio:
         return 0
-    chain.count[ATOMS] = k + 1
+    chain.counts[ATOMS] = k + 1
     attach(chain, work, k)
     return 1
 
@@ -36,7 +36,7 @@ def birth(chain, model, work, rng):
 @inner_kernel
 def death(chain, model, work, rng):
     """Remove an atom drawn uniformly with probability L'/L * k/N; returns 1 when it is removed."""
-    n_before = chain.count[ATOMS]
+    n_before = chain.counts[ATOMS]
     if n_before == 0:
         return 0
     k = int(n_before * rng.random())
@@ -47,7 +47,7 @@ def death(chain, model, work, rng):
         attach(chain, work, k)
         return 0
     last = n_before - 1
-    chain.count[ATOMS] = last
+    chain.counts[ATOMS] = last
     if k != last:
         for j in range(chain.h.shape[1]):
             chain.h[k, j] = chain.h[last, j]

@@ -11,8 +11,8 @@ from .unit import pattern_of, rotate_pattern
 def rebuild_groups(chain, model, work):
     """Sort the atoms into groups of equal pattern, oriented so that the first row is positive."""
     n = model.y.size
-    chain.count[GROUPS] = 0
-    for k in range(chain.count[ATOMS]):
+    chain.counts[GROUPS] = 0
+    for k in range(chain.counts[ATOMS]):
         pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
         if n > 0 and work.tau[0] < 0.0:
             for j in range(chain.h.shape[1]):
@@ -20,10 +20,10 @@ def rebuild_groups(chain, model, work):
             for i in range(n):
                 work.tau[i] = -work.tau[i]
         g = 0
-        while g < chain.count[GROUPS] and not same(chain.tau[g], work.tau):
+        while g < chain.counts[GROUPS] and not same(chain.tau[g], work.tau):
             g += 1
-        if g == chain.count[GROUPS]:
-            chain.count[GROUPS] = g + 1
+        if g == chain.counts[GROUPS]:
+            chain.counts[GROUPS] = g + 1
             chain.members[g] = 0
             for i in range(n):
                 chain.tau[g, i] = work.tau[i]
@@ -44,5 +44,5 @@ def same(x, y):
 @inner_kernel
 def rotate_groups(chain, model):
     """Recompute T = tau B from scratch, so that rounding from many flips does not add up."""
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         rotate_pattern(chain.tau[g], model.basis, chain.T[g])

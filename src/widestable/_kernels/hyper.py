@@ -20,7 +20,7 @@ def record_move(chain, move, accepted, adapt):
     chain.tally[move, 0] += 1
     chain.tally[move, 1] += accepted
     if adapt:
-        gain = 1.0 / (1.0 + chain.count[SWEEPS]) ** 0.6
+        gain = 1.0 / (1.0 + chain.counts[SWEEPS]) ** 0.6
         chain.log_step[move] += gain * (accepted - TARGET_ACCEPTANCE) * 4.0
 
 
@@ -28,14 +28,10 @@ def record_move(chain, move, accepted, adapt):
 def update_hyperparameters(chain, model, work, rng, current, adapt):
     """Moves A, B, C and sigma2, those that are inferred; returns the log likelihood."""
     if model.infer_alpha and model.infer_nu:
-        accepted, current = move_alpha_scales(
-            chain, model, work, rng, math.exp(chain.log_step[ALPHA_SCALES]), current
-        )
+        accepted, current = move_alpha_scales(chain, model, work, rng, math.exp(chain.log_step[ALPHA_SCALES]), current)
         record_move(chain, ALPHA_SCALES, accepted, adapt)
     if model.infer_alpha:
-        accepted, current = move_alpha_marks(
-            chain, model, work, rng, math.exp(chain.log_step[ALPHA_MARKS]), current
-        )
+        accepted, current = move_alpha_marks(chain, model, work, rng, math.exp(chain.log_step[ALPHA_MARKS]), current)
         record_move(chain, ALPHA_MARKS, accepted, adapt)
     if model.infer_nu:
         accepted, current = move_nu(chain, model, work, rng, math.exp(chain.log_step[NU]), current)

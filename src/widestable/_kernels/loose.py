@@ -20,7 +20,7 @@ SUSPICIOUS, LOST = 1e-6, 1e-10
 
 @inner_kernel
 def log_gain(log_v, a, b):
-    """log likelihood of y with an atom of scale v over that without it: -log(1 + v a)/2 + b^2 v / (2 (1 + v a))."""
+    """What an atom of scale v adds to the log likelihood: -log(1 + v a)/2 + b^2 v / (2 (1 + v a))."""
     if log_v == -math.inf or a <= 0.0:
         return 0.0
     x = log_v + math.log(a)
@@ -33,7 +33,7 @@ def equal_group(chain, tau, s, number):
     """The group with exactly this pattern (up to its sign), or -1."""
     n = tau.size
     total = number[T_T]
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         # Equal patterns have equal inner products, so this filter is cheap and misses none.
         if abs(abs(s[g]) - total) > 1e-8 * total or abs(chain.S[g, g] - total) > 1e-8 * total:
             continue
@@ -50,7 +50,7 @@ def equal_group(chain, tau, s, number):
 def evaluate(chain, model, work, tau, t, s, number):
     """Fill `s` and `number` for pattern tau (t in the eigenbasis); False when its digits are lost."""
     n = t.size
-    n_groups = chain.count[GROUPS]
+    n_groups = chain.counts[GROUPS]
     scaled = work.scaled_row
     for i in range(n):
         scaled[i] = t[i] * chain.precision[i]
@@ -64,7 +64,7 @@ def evaluate(chain, model, work, tau, t, s, number):
 @inner_kernel
 def integrate_others(chain, work, tau, s, number):
     """a = t'Pt - s'Rs and b = t'Py - s'Ru; False when the first is lost to rounding."""
-    n_groups = chain.count[GROUPS]
+    n_groups = chain.counts[GROUPS]
     p = work.p
     for g in range(n_groups):
         p[g] = row_dot(chain.R, g, s, n_groups)
@@ -82,13 +82,13 @@ def beside_equal_group(chain, tau, s, number):
     if g < 0:
         return number[A] > LOST * number[T_T]
     # a_g = 1/R_gg - 1/V_g is safe because V_g is large; then a = a_g / (1 + V_g a_g) and b = E[size_g] / V_g.
-    inverse_V = inverse_scale(chain.log_V[g])
+    inverse_V = inverse_scale(chain.log_group_scale[g])
     a_g = 1.0 / chain.R[g, g] - inverse_V
     sign = 1.0 if s[g] >= 0.0 else -1.0
     if not a_g > 0.0:
         return False
     number[A] = inverse_V * a_g / (inverse_V + a_g)
-    number[B] = sign * inverse_V * row_dot(chain.R, g, chain.u, chain.count[GROUPS])
+    number[B] = sign * inverse_V * row_dot(chain.R, g, chain.u, chain.counts[GROUPS])
     return True
 
 
@@ -96,28 +96,26 @@ def beside_equal_group(chain, tau, s, number):
 def without_atom(chain, k):
     """log of the summed scales of the other atoms in the group of atom k."""
     total = -math.inf
-    for j in range(chain.count[ATOMS]):
+    for j in range(chain.counts[ATOMS]):
         if j != k and chain.group[j] == chain.group[k]:
-            total = log_sum(
-                total, log_scale_of_mark(chain.log_mark[j], chain.theta[ALPHA], chain.theta[LOG_NU])
-            )
+            total = log_sum(total, log_scale_of_mark(chain.log_mark[j], chain.theta[ALPHA], chain.theta[LOG_NU]))
     return total
 
 
 @inner_kernel
 def drop_group(chain, g):
     """Forget group g (already out of the inverse) by moving the last group into its place."""
-    last = chain.count[GROUPS] - 1
-    chain.count[GROUPS] = last
+    last = chain.counts[GROUPS] - 1
+    chain.counts[GROUPS] = last
     if g == last:
         return
-    for k in range(chain.count[ATOMS]):
+    for k in range(chain.counts[ATOMS]):
         if chain.group[k] == last:
             chain.group[k] = g
     for i in range(chain.tau.shape[1]):
         chain.tau[g, i] = chain.tau[last, i]
         chain.T[g, i] = chain.T[last, i]
-    chain.log_V[g] = chain.log_V[last]
+    chain.log_group_scale[g] = chain.log_group_scale[last]
     chain.u[g] = chain.u[last]
     chain.members[g] = chain.members[last]
     for M in (chain.S, chain.R):
@@ -136,18 +134,18 @@ def detach(chain, work, k):
     for i in range(n):
         work.tau[i] = chain.tau[g, i]
         work.t[i] = chain.T[g, i]
-    for j in range(chain.count[GROUPS]):
+    for j in range(chain.counts[GROUPS]):
         work.s[j] = chain.S[g, j]
     work.number[T_T] = chain.S[g, g]
     work.number[T_Y] = chain.u[g]
-    take_out(chain.R, g, chain.count[GROUPS])
+    take_out(chain.R, g, chain.counts[GROUPS])
     chain.members[g] -= 1
     if chain.members[g] > 0:
-        chain.log_V[g] = without_atom(chain, k)
-        put_in(chain.R, chain.S, chain.log_V[g], g, chain.count[GROUPS], work.p)
+        chain.log_group_scale[g] = without_atom(chain, k)
+        put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p)
     chain.group[k] = -1
     if chain.members[g] == 0:
-        work.s[g] = work.s[chain.count[GROUPS] - 1]
+        work.s[g] = work.s[chain.counts[GROUPS] - 1]
         drop_group(chain, g)
     if not integrate_others(chain, work, work.tau, work.s, work.number):
         work.number[A] = max(work.number[A], LOST * work.number[T_T])
@@ -164,7 +162,7 @@ def orient(chain, work, k):
     for i in range(n):
         work.tau[i] = -work.tau[i]
         work.t[i] = -work.t[i]
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         work.s[g] = -work.s[g]
     work.number[T_Y] = -work.number[T_Y]
     work.number[B] = -work.number[B]
@@ -177,15 +175,15 @@ def attach(chain, work, k):
     log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
     g = equal_group(chain, work.tau, work.s, work.number)
     if g >= 0:
-        take_out(chain.R, g, chain.count[GROUPS])
-        chain.log_V[g] = log_sum(chain.log_V[g], log_v)
+        take_out(chain.R, g, chain.counts[GROUPS])
+        chain.log_group_scale[g] = log_sum(chain.log_group_scale[g], log_v)
         chain.members[g] += 1
     else:
-        g = chain.count[GROUPS]
+        g = chain.counts[GROUPS]
         append_group(chain, work, g)
-        chain.log_V[g] = log_v
+        chain.log_group_scale[g] = log_v
     chain.group[k] = g
-    put_in(chain.R, chain.S, chain.log_V[g], g, chain.count[GROUPS], work.p)
+    put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p)
 
 
 @inner_kernel
@@ -203,7 +201,7 @@ def append_group(chain, work, g):
     chain.R[g, g] = 0.0
     chain.u[g] = work.number[T_Y]
     chain.members[g] = 1
-    chain.count[GROUPS] = g + 1
+    chain.counts[GROUPS] = g + 1
 
 
 @inner_kernel
@@ -215,7 +213,7 @@ def accept_new(chain, work, h, k):
         work.tau[i] = work.tau_new[i]
         work.t[i] = work.t_new[i]
         work.projection[i] = work.projection_new[i]
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         work.s[g] = work.s_new[g]
     for j in range(4):
         work.number[j] = work.number_new[j]

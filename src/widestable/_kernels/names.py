@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # chain.theta
 ALPHA, LOG_NU, LOG_SIGMA2 = 0, 1, 2
-# chain.count
+# chain.counts
 ATOMS, GROUPS, SWEEPS = 0, 1, 2
 # rows of chain.tally (attempts, acceptances)
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS, NU, SIGMA2 = 0, 1, 2, 3, 4, 5, 6, 7

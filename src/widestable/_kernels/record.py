@@ -15,7 +15,7 @@ from .system import LOG_TINY, log_sum
 @inner_kernel
 def draw_group_sizes(chain, work, rng, size):
     """Sizes of the groups: N(R u, R), through the factor left in `work` by refresh."""
-    n_groups = chain.count[GROUPS]
+    n_groups = chain.counts[GROUPS]
     z = work.z
     for g in range(n_groups):
         z[g] = chain.u[g] * work.E[g]
@@ -31,10 +31,10 @@ def draw_group_sizes(chain, work, rng, size):
 def split_sizes(chain, work, rng, group_size, size):
     """Share each group's size among its atoms, one after the other, given that they add up to it."""
     theta = chain.theta
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         work.z[g] = group_size[g]
         work.p[g] = chain.members[g]
-    for k in range(chain.count[ATOMS]):
+    for k in range(chain.counts[ATOMS]):
         g = chain.group[k]
         work.p[g] -= 1.0
         if work.p[g] == 0.0:
@@ -42,11 +42,9 @@ def split_sizes(chain, work, rng, group_size, size):
             continue
         log_v = max(log_scale_of_mark(chain.log_mark[k], theta[ALPHA], theta[LOG_NU]), LOG_TINY)
         log_rest = LOG_TINY
-        for j in range(k + 1, chain.count[ATOMS]):
+        for j in range(k + 1, chain.counts[ATOMS]):
             if chain.group[j] == g:
-                log_rest = log_sum(
-                    log_rest, log_scale_of_mark(chain.log_mark[j], theta[ALPHA], theta[LOG_NU])
-                )
+                log_rest = log_sum(log_rest, log_scale_of_mark(chain.log_mark[j], theta[ALPHA], theta[LOG_NU]))
         log_total = log_sum(log_v, log_rest)
         sd = math.exp(0.5 * (log_v + log_rest - log_total))
         size[k] = math.exp(log_v - log_total) * work.z[g] + sd * rng.standard_normal()
@@ -61,7 +59,7 @@ def draw_function(chain, model, rng, group_size, coefficient, remainder, f):
     sigma2 = math.exp(chain.theta[LOG_SIGMA2])
     for i in range(n):
         residual = model.y[i]
-        for g in range(chain.count[GROUPS]):
+        for g in range(chain.counts[GROUPS]):
             residual -= group_size[g] * chain.T[g, i]
         coefficient[i] = residual * chain.precision[i]
         spread = g_scale * model.eigenvalues[i]
@@ -70,7 +68,7 @@ def draw_function(chain, model, rng, group_size, coefficient, remainder, f):
     for r in range(model.rows.size):
         row = model.rows[r]
         total = row_dot(model.basis, row, remainder, n) / model.weight[row]
-        for g in range(chain.count[GROUPS]):
+        for g in range(chain.counts[GROUPS]):
             total += group_size[g] * chain.tau[g, row]
         f[r] = total
 
@@ -81,11 +79,11 @@ def record(chain, model, work, rng, out, draw):
     for j in range(3):
         out.theta[draw, j] = chain.theta[j]
     out.log_density[draw] = chain.log_likelihood[0] + log_prior(chain.theta, model)
-    out.n_atoms[draw] = chain.count[ATOMS]
+    out.n_atoms[draw] = chain.counts[ATOMS]
     draw_group_sizes(chain, work, rng, work.group_size)
     split_sizes(chain, work, rng, work.group_size, out.size[draw])
     draw_function(chain, model, rng, work.group_size, out.coefficient[draw], work.scaled_row, out.f[draw])
-    for k in range(chain.count[ATOMS]):
+    for k in range(chain.counts[ATOMS]):
         out.log_mark[draw, k] = chain.log_mark[k]
         for j in range(chain.h.shape[1]):
             out.h[draw, k, j] = chain.h[k, j]

@@ -1,7 +1,8 @@
 """Pass the many arrays of a chain to compiled functions as one pointer.
 
-A NamedTuple of sixty arrays is five hundred arguments to LLVM in every function of the call tree, and most of the
-compile time. The entry points therefore copy the tuples into structures passed by reference; the arrays stay shared.
+A NamedTuple of sixty arrays is five hundred arguments to LLVM in every function of the call tree, and most of
+the compile time. The entry points therefore copy the tuples into structures passed by reference; the arrays
+stay shared.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numba.experimental import structref
 
 
 def by_reference(name: str, fields: tuple[str, ...]) -> Callable[[Any], Any]:
-    """Make a compiled function that copies a NamedTuple with these fields into a structure passed by pointer."""
+    """Make a compiled function that copies a NamedTuple into a structure passed by pointer."""
     if config.DISABLE_JIT:
         return lambda values: values
     kind = structref.register(type(f"{name}Type", (types.StructRef,), {}))
@@ -22,8 +23,8 @@ def by_reference(name: str, fields: tuple[str, ...]) -> Callable[[Any], Any]:
     structref.define_constructor(structure, kind, fields)
     structref.define_attributes(kind)
 
-    @njit(nogil=True)  # type: ignore[untyped-decorator]
+    @njit(nogil=True)
     def refer(values: Any) -> Any:
         return structure(*values)
 
-    return refer  # type: ignore[no-any-return]
+    return refer

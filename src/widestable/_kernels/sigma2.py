@@ -15,7 +15,7 @@ def move_sigma2(chain, model, work, rng, step, current):
     """Random walk on log sigma2; returns (accepted, log likelihood)."""
     log_sigma2 = chain.theta[LOG_SIGMA2]
     new = log_sigma2 + step * rng.standard_normal()
-    value = log_likelihood(chain, model, work, chain.theta[ALPHA], chain.theta[LOG_NU], new, chain.log_V)
+    value = log_likelihood(chain, model, work, chain.theta[ALPHA], chain.theta[LOG_NU], new, chain.log_group_scale)
     log_ratio = value - current + log_prior_log_sigma2(new) - log_prior_log_sigma2(log_sigma2)
     if not math.log(1.0 - rng.random()) < log_ratio:
         return 0, current

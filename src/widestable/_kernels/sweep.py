@@ -22,8 +22,8 @@ RECOMPUTE_EVERY = 64
 @inner_kernel
 def remember(chain, saved):
     """Copy what defines the state: atoms and parameters."""
-    n_atoms = chain.count[ATOMS]
-    saved.count[0] = n_atoms
+    n_atoms = chain.counts[ATOMS]
+    saved.counts[0] = n_atoms
     for j in range(3):
         saved.theta[j] = chain.theta[j]
     for k in range(n_atoms):
@@ -35,10 +35,10 @@ def remember(chain, saved):
 @inner_kernel
 def restore(chain, model, work, saved):
     """Go back to the remembered state: the sweep since then is rejected as a whole."""
-    chain.count[ATOMS] = saved.count[0]
+    chain.counts[ATOMS] = saved.counts[0]
     for j in range(3):
         chain.theta[j] = saved.theta[j]
-    for k in range(chain.count[ATOMS]):
+    for k in range(chain.counts[ATOMS]):
         chain.log_mark[k] = saved.log_mark[k]
         for j in range(chain.h.shape[1]):
             chain.h[k, j] = saved.h[k, j]
@@ -76,10 +76,10 @@ def sweep(chain, model, plan, work, rng, adapt):
             else:
                 chain.tally[DEATH, 0] += 1
                 chain.tally[DEATH, 1] += death(chain, model, work, rng)
-        for k in range(chain.count[ATOMS]):
+        for k in range(chain.counts[ATOMS]):
             update_atom(chain, model, plan, work, rng, k)
-    chain.count[SWEEPS] += 1
-    if chain.count[SWEEPS] % RECOMPUTE_EVERY == 0:
+    chain.counts[SWEEPS] += 1
+    if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)
     settle(chain, model, work, work.saved)
 

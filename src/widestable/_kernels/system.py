@@ -43,20 +43,20 @@ def set_precision(model, alpha, log_nu, log_sigma2, precision):
 
 
 @inner_kernel
-def set_group_scales(chain, log_mark, alpha, log_nu, log_V):
+def set_group_scales(chain, log_mark, alpha, log_nu, log_group_scale):
     """Add up the scales of the atoms of each group, in logs."""
-    for g in range(chain.count[GROUPS]):
-        log_V[g] = -math.inf
-    for k in range(chain.count[ATOMS]):
+    for g in range(chain.counts[GROUPS]):
+        log_group_scale[g] = -math.inf
+    for k in range(chain.counts[ATOMS]):
         g = chain.group[k]
-        log_V[g] = log_sum(log_V[g], log_scale_of_mark(log_mark[k], alpha, log_nu))
+        log_group_scale[g] = log_sum(log_group_scale[g], log_scale_of_mark(log_mark[k], alpha, log_nu))
 
 
 @inner_kernel
 def set_gram(chain, model, precision, S, u, scaled):
     """S = T P T' and u = T P y for the groups present."""
     n = precision.size
-    for g in range(chain.count[GROUPS]):
+    for g in range(chain.counts[GROUPS]):
         for i in range(n):
             scaled[i] = chain.T[g, i] * precision[i]
         u[g] = dot(scaled, model.y, n)
@@ -66,13 +66,13 @@ def set_gram(chain, model, precision, S, u, scaled):
 
 
 @inner_kernel
-def factor(log_V, S, n_groups, E, scaled, L):
+def factor(log_group_scale, S, n_groups, E, scaled, L):
     """Cholesky factor L of the unit-diagonal E M E; returns (ok, log det M + sum log V)."""
     log_det = 0.0
     for g in range(n_groups):
-        diagonal = inverse_scale(log_V[g]) + S[g, g]
+        diagonal = inverse_scale(log_group_scale[g]) + S[g, g]
         E[g] = 1.0 / math.sqrt(diagonal)
-        log_det += math.log(diagonal) + max(log_V[g], LOG_TINY)
+        log_det += math.log(diagonal) + max(log_group_scale[g], LOG_TINY)
     for g in range(n_groups):
         for j in range(g):
             scaled[g, j] = S[g, j] * E[g] * E[j]
@@ -85,14 +85,14 @@ def factor(log_V, S, n_groups, E, scaled, L):
 
 
 @inner_kernel
-def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_V):
+def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scale):
     """log p(y | patterns, scales, alpha, nu, sigma2) from scratch, -inf when a factorisation fails."""
     n = model.y.size
-    n_groups = chain.count[GROUPS]
+    n_groups = chain.counts[GROUPS]
     precision = work.precision
     set_precision(model, alpha, log_nu, log_sigma2, precision)
     set_gram(chain, model, precision, work.S, work.u, work.scaled_row)
-    ok, log_det = factor(log_V, work.S, n_groups, work.E, work.scaled, work.L)
+    ok, log_det = factor(log_group_scale, work.S, n_groups, work.E, work.scaled, work.L)
     if not ok:
         return -math.inf
     for i in range(n):
@@ -111,9 +111,9 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_V):
 def refresh(chain, model, work):
     """Recompute every running quantity of the system from the patterns T; returns the log likelihood."""
     theta = chain.theta
-    n_groups = chain.count[GROUPS]
-    set_group_scales(chain, chain.log_mark, theta[ALPHA], theta[LOG_NU], chain.log_V)
-    value = log_likelihood(chain, model, work, theta[ALPHA], theta[LOG_NU], theta[LOG_SIGMA2], chain.log_V)
+    n_groups = chain.counts[GROUPS]
+    set_group_scales(chain, chain.log_mark, theta[ALPHA], theta[LOG_NU], chain.log_group_scale)
+    value = log_likelihood(chain, model, work, theta[ALPHA], theta[LOG_NU], theta[LOG_SIGMA2], chain.log_group_scale)
     if value == -math.inf:
         return value
     for i in range(model.y.size):

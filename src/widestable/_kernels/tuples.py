@@ -48,14 +48,14 @@ class Chain(NamedTuple):
     """State of one chain; room for K atoms. Sizes are integrated out, so they are not part of it."""
 
     theta: FloatArray  # (3,) alpha, log nu, log sigma2
-    count: IntArray  # (3,) atoms, groups, sweeps done
+    counts: IntArray  # (3,) atoms, groups, sweeps done
     h: FloatArray  # (K, d + 1) hyperplanes
     log_mark: FloatArray  # (K,)
     group: IntArray  # (K,) group of each atom: atoms of one pattern
     members: IntArray  # (K,) atoms in each group
     tau: FloatArray  # (K, n) pattern of each group
     T: FloatArray  # (K, n) the same in the eigenbasis
-    log_V: FloatArray  # (K,) log of the summed scales of each group
+    log_group_scale: FloatArray  # (K,) log of the summed scales of each group
     precision: FloatArray  # (n,) 1 / (g lam + sigma2)
     S: FloatArray  # (K, K) T P T'
     R: FloatArray  # (K, K) (V^-1 + S)^-1
@@ -70,7 +70,7 @@ class Saved(NamedTuple):
     """The defining part of a state, kept to go back to."""
 
     theta: FloatArray
-    count: IntArray
+    counts: IntArray
     h: FloatArray
     log_mark: FloatArray
 
@@ -96,7 +96,7 @@ class Work(NamedTuple):
     number_new: FloatArray
     h_new: FloatArray
     xi: FloatArray
-    log_V: FloatArray
+    log_group_scale: FloatArray
     E: FloatArray
     z: FloatArray
     u: FloatArray

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._kernels.names import ALPHA, LOG_NU, LOG_SIGMA2, N_MOVES
 from .._kernels.sweep import initialise
-from .._kernels.tuples import Buffers, Chain, FloatArray, Model, Saved, Work
+from .._kernels.tuples import Buffers, Chain, FloatArray, IntArray, Model, Saved, Work
 from ..inputs import TrainingData
 from ..network import add_constant, arcsine_kernel
 
@@ -29,22 +30,22 @@ def make_model(
     """Eigendecompose the weighted kernel of the rows and gather what the moves need (units of `data`)."""
     n = data.y.size
     root = np.sqrt(data.weight)
-    eigenvalues, U = np.linalg.eigh(arcsine_kernel(data.X) * np.outer(root, root))
+    # One thread: the last bits of the eigenvectors, and so the draws, must not depend on the machine's load.
+    with threadpool_limits(limits=1, user_api="blas"):
+        eigenvalues, U = np.linalg.eigh(arcsine_kernel(data.X) * np.outer(root, root))
+        y = U.T @ (root * data.y)
     Z = add_constant(data.X)
-    n_rows = min(n, MAX_STORED_ROWS)
     return Model(
         Z=np.ascontiguousarray(Z),
         row_norm=np.sqrt(np.sum(Z**2, axis=1)),
         weight=data.weight,
         basis=np.ascontiguousarray(root[:, None] * U),
         eigenvalues=np.maximum(eigenvalues, 0.0),
-        y=U.T @ (root * data.y),
+        y=y,
         n_extra=float(data.n_observations - n),
         ss_within=float(data.ss_within),
         sum_log_weight=float(np.sum(np.log(data.weight))),
-        rows=np.unique(np.linspace(0, n - 1, n_rows).round().astype(np.int64))
-        if n
-        else np.zeros(0, np.int64),
+        rows=np.unique(np.linspace(0, n - 1, n_rows).round().astype(np.int64)) if n else np.zeros(0, np.int64),
         n_atoms=float(n_atoms),
         sharpness=sharpness,
         infer_alpha=alpha is None,
@@ -57,22 +58,23 @@ def make_model(
     )
 
 
+def stored_rows(n: int) -> IntArray:
+    """At most 500 of n rows, evenly spread."""
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, MAX_STORED_ROWS)).round().astype(np.int64))
+
+
 def capacity(n_atoms: float) -> int:
     """Room for atoms: 12 standard deviations above the prior mean, and 60 more."""
-    return int(math.ceil(n_atoms + 12.0 * math.sqrt(n_atoms) + 60.0))
+    return math.ceil(n_atoms + 12.0 * math.sqrt(n_atoms) + 60.0)
 
 
 def make_work(model: Model) -> Work:
     """Allocate the working memory of one chain."""
     n, width = model.Z.shape
     K = capacity(model.n_atoms)
-    sizes = {"h_new": width, "xi": width, "number": 4, "number_new": 4, "total_precision": 1}
-    of_groups = {"s", "s_new", "p", "log_V", "E", "z", "u", "group_size"}
-    arrays = {
-        name: np.zeros(sizes.get(name, K if name in of_groups else n))
-        for name in Work._fields
-        if name not in {"saved", "S", "scaled", "L"}
-    }
+    size = {"h_new": width, "xi": width, "number": 4, "number_new": 4, "total_precision": 1}
+    size |= dict.fromkeys(("s", "s_new", "p", "log_group_scale", "E", "z", "u", "group_size"), K)
+    arrays = {name: np.zeros(size.get(name, n)) for name in Work._fields if name not in {"saved", "S", "scaled", "L"}}
     squares = {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
     saved = Saved(np.zeros(3), np.zeros(1, np.int64), np.zeros((K, width)), np.zeros(K))
     return Work(saved=saved, **arrays, **squares)
@@ -108,14 +110,14 @@ def chain_from_atoms(model: Model, theta: FloatArray, h: FloatArray, log_mark: F
     K = capacity(model.n_atoms)
     chain = Chain(
         theta=np.array(theta, dtype=float),
-        count=np.array([log_mark.size, 0, 0], dtype=np.int64),
+        counts=np.array([log_mark.size, 0, 0], dtype=np.int64),
         h=np.zeros((K, width)),
         log_mark=np.zeros(K),
         group=np.zeros(K, np.int64),
         members=np.zeros(K, np.int64),
         tau=np.zeros((K, n)),
         T=np.zeros((K, n)),
-        log_V=np.zeros(K),
+        log_group_scale=np.zeros(K),
         precision=np.zeros(n),
         S=np.zeros((K, K)),
         R=np.zeros((K, K)),
