@@ -80,9 +80,7 @@ class Corner:
 @pytest.mark.parametrize("alpha", EXTREMES)
 @pytest.mark.parametrize("uniform", [0.0, 0.5, 1.0 - 2.0**-53])
 @pytest.mark.parametrize("exponential", [0.0, 1.0, 40.0])
-def test_log_draws_are_finite_at_the_ends_of_the_generator(
-    alpha: float, uniform: float, exponential: float
-) -> None:
+def test_log_draws_are_finite_at_the_ends_of_the_generator(alpha: float, uniform: float, exponential: float) -> None:
     assert np.all(np.isfinite(stable.draw_log_positive(alpha, 1, Corner(uniform, exponential))))  # type: ignore[arg-type]
 
 
@@ -104,9 +102,7 @@ def test_symmetric_draws_are_cauchy_at_one_and_normal_at_two(rng: np.random.Gene
 
 def test_positive_density_at_one_half_is_levy() -> None:
     s = np.geomspace(0.01, 1e12, 50)
-    np.testing.assert_allclose(
-        stable.density_positive(s, 1.0), reference.levy_density(s), rtol=checks.ROUNDING
-    )
+    np.testing.assert_allclose(stable.density_positive(s, 1.0), reference.levy_density(s), rtol=checks.ROUNDING)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.8, 1.3, 1.8])
@@ -157,9 +153,7 @@ def test_symmetric_density_inverts_the_characteristic_function(alpha: float) -> 
 
 def test_symmetric_density_at_one_is_cauchy() -> None:
     x = np.concatenate([-np.geomspace(1e-5, 1e8, 30), np.geomspace(1e-5, 1e8, 30)])
-    np.testing.assert_allclose(
-        stable.density_symmetric(x, 1.0), reference.cauchy_density(x), rtol=checks.ROUNDING
-    )
+    np.testing.assert_allclose(stable.density_symmetric(x, 1.0), reference.cauchy_density(x), rtol=checks.ROUNDING)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.7, 1.99])

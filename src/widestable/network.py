@@ -195,9 +195,14 @@ def draw_process(
     log_nu = _log_nu(nu)
     f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X))
     f *= np.exp(log_remainder(alpha, log_nu, n_atoms) / 2.0)
-    for row, count in zip(f, rng.poisson(n_atoms, size), strict=True):
-        log_mark = np.log(n_atoms) + np.log1p(-rng.random(count))
-        row += _sum_of_units(X, log_scale_of_mark(log_mark, alpha, log_nu)[None, :], rng)[0]
+    per_block = max(1, int(BLOCK / ((n_atoms + 10.0) * (len(X) + X.shape[1] + 1))))
+    for first in range(0, size, per_block):
+        block = f[first : first + per_block]
+        count = rng.poisson(n_atoms, (len(block), 1))
+        log_mark = np.log(n_atoms) + np.log1p(-rng.random((len(block), count.max())))
+        log_v = log_scale_of_mark(log_mark, alpha, log_nu)
+        log_v[np.arange(count.max()) >= count] = -np.inf
+        block += _sum_of_units(X, log_v, rng)
     return np.asarray(f[:, inverse.ravel()])
 
 
