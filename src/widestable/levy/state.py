@@ -45,7 +45,7 @@ def make_model(
         n_extra=float(data.n_observations - n),
         ss_within=float(data.ss_within),
         sum_log_weight=float(np.sum(np.log(data.weight))),
-        rows=np.unique(np.linspace(0, n - 1, n_rows).round().astype(np.int64)) if n else np.zeros(0, np.int64),
+        rows=stored_rows(n),
         n_atoms=float(n_atoms),
         sharpness=sharpness,
         infer_alpha=alpha is None,
@@ -72,12 +72,12 @@ def make_work(model: Model) -> Work:
     """Allocate the working memory of one chain."""
     n, width = model.Z.shape
     K = capacity(model.n_atoms)
-    size = {"h_new": width, "xi": width, "number": 4, "number_new": 4, "total_precision": 1}
+    size: dict[str, int] = {"h_new": width, "xi": width, "number": 4, "number_new": 4, "total_precision": 1}
     size |= dict.fromkeys(("s", "s_new", "p", "log_group_scale", "E", "z", "u", "group_size"), K)
-    arrays = {name: np.zeros(size.get(name, n)) for name in Work._fields if name not in {"saved", "S", "scaled", "L"}}
     squares = {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
+    vectors = {name: np.zeros(size.get(name) or n) for name in Work._fields if name not in {"saved", *squares}}
     saved = Saved(np.zeros(3), np.zeros(1, np.int64), np.zeros((K, width)), np.zeros(K))
-    return Work(saved=saved, **arrays, **squares)
+    return Work(saved=saved, **vectors, **squares)
 
 
 def start_chain(

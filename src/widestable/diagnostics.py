@@ -1,0 +1,110 @@
+"""Convergence of chains on plain arrays: R-hat, effective sample size, and warnings that say what to do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from arviz_stats.base import array_stats
+from sklearn.exceptions import ConvergenceWarning
+
+FloatArray = npt.NDArray[np.float64]
+
+MAX_RHAT = 1.01
+TARGET_ESS = 400.0
+LEAST_ESS_A_CHAIN = 100.0
+LEAST_DRAWS = 8
+TAILS = (0.05, 0.95)
+# Quantities looked at together while searching for one that has not converged.
+BLOCK = 16
+
+
+class Convergence(NamedTuple):
+    """Rank-normalised split R-hat and effective sample size (the smaller of bulk and tail) of each quantity."""
+
+    rhat: FloatArray
+    ess: FloatArray
+
+
+def _check(draws: npt.ArrayLike) -> FloatArray:
+    values = np.asarray(draws, dtype=float)
+    if values.ndim < 2 or values.shape[1] < LEAST_DRAWS:
+        raise ValueError(
+            f"Got draws of shape {values.shape}; expected (chains, draws, ...) with at least {LEAST_DRAWS} draws "
+            "a chain. Run the chains for longer."
+        )
+    return values
+
+
+def rhat(draws: npt.ArrayLike) -> FloatArray:
+    """Rank-normalised split R-hat of draws (chains, draws, ...); 1 where every draw is the same.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
+    >>> bool(rhat(draws) < 1.01)
+    True
+    """
+    values = _check(draws)
+    constant = np.ptp(values, axis=(0, 1)) == 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = np.asarray(array_stats.rhat(values, chain_axis=0, draw_axis=1), dtype=float)
+    return np.where(constant, 1.0, result)
+
+
+def ess(draws: npt.ArrayLike) -> FloatArray:
+    """Effective sample size of draws (chains, draws, ...): the smaller of bulk and tail.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
+    >>> bool(ess(draws) > 3000)
+    True
+    """
+    values = _check(draws)
+    constant = np.ptp(values, axis=(0, 1)) == 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bulk = array_stats.ess(values, chain_axis=0, draw_axis=1, method="bulk")
+        tail = array_stats.ess(values, chain_axis=0, draw_axis=1, method="tail", prob=TAILS)
+    return np.where(constant, float(values.shape[0] * values.shape[1]), np.fmin(bulk, tail))
+
+
+def convergence(draws: npt.ArrayLike) -> Convergence:
+    """R-hat and effective sample size of draws (chains, draws, ...)."""
+    return Convergence(rhat(draws), ess(draws))
+
+
+def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bool, npt.NDArray[np.intp]]:
+    """Whether all quantities (chains, draws, quantities) have R-hat <= 1.01 and ESS >= 400.
+
+    Looks in the order of `suspects` and stops at the first block that fails. Returns the answer and the order in
+    which to look next time, worst first.
+    """
+    for start in range(0, suspects.size, BLOCK):
+        block = suspects[start : start + BLOCK]
+        found = convergence(draws[:, :, block])
+        bad = (found.rhat > MAX_RHAT) | (found.ess < TARGET_ESS)
+        if bad.any():
+            return False, np.concatenate([block[bad], np.setdiff1d(suspects, block[bad], assume_unique=True)])
+    return True, suspects
+
+
+def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: int, *, stacklevel: int = 2) -> None:
+    """Warn with the worst quantity's name and value when R-hat > 1.01 or ESS < 100 a chain."""
+    problems = []
+    worst = int(np.argmax(found.rhat))
+    if found.rhat[worst] > MAX_RHAT:
+        problems.append(f"R-hat of {names[worst]} is {found.rhat[worst]:.3f} (should be at most {MAX_RHAT})")
+    least = int(np.argmin(found.ess))
+    if found.ess[least] < LEAST_ESS_A_CHAIN * n_chains:
+        problems.append(
+            f"effective sample size of {names[least]} is {found.ess[least]:.0f} "
+            f"(should be at least {LEAST_ESS_A_CHAIN:.0f} a chain, {LEAST_ESS_A_CHAIN * n_chains:.0f} in all)"
+        )
+    if problems:
+        message = "The chains have not converged: " + "; ".join(problems) + "."
+        remedy = " Sample for longer: call continue_sampling(), or fit with larger n_sweeps or max_sweeps."
+        warnings.warn(message + remedy, ConvergenceWarning, stacklevel=stacklevel + 1)

@@ -1,0 +1,64 @@
+"""Progress of chains: a rich bar in a terminal, silence elsewhere, and the same interface for both."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Reporter:
+    """Counts sweeps from several threads; shows nothing. Sent to another process, it stays silent there."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def advance(self, n_sweeps: int) -> None:
+        """Tell that sweeps were made."""
+
+    def extend(self, n_sweeps: int, message: str) -> None:
+        """Tell that more sweeps are to come, and why."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Reporter, ())
+
+
+class BarReporter(Reporter):
+    """Shows a rich progress bar."""
+
+    def __init__(self, bar: Any) -> None:
+        super().__init__()
+        self._bar = bar
+        self._lock = threading.Lock()
+        self._total = 0
+        self._task = bar.add_task("sampling", total=None)
+
+    def advance(self, n_sweeps: int) -> None:
+        with self._lock:
+            self._bar.advance(self._task, n_sweeps)
+
+    def extend(self, n_sweeps: int, message: str) -> None:
+        with self._lock:
+            self._total += n_sweeps
+            self._bar.update(self._task, total=self._total, description=message)
+
+
+def wants_bar(progress: bool | None) -> bool:
+    """None means: only when a person is looking at a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+@contextmanager
+def reporter(progress: bool | None) -> Iterator[Reporter]:
+    """A reporter for one run: a bar when asked for, or when None and standard error is a terminal."""
+    if not wants_bar(progress):
+        yield Reporter()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total} sweeps"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        yield BarReporter(bar)
