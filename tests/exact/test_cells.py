@@ -42,16 +42,12 @@ def test_smallest_row_is_positive(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("direction", [[1.0, 0.0], [1.0, -2.0], [0.0, 1.0]])
-def test_points_on_a_line_in_the_plane_are_the_closed_form(
-    direction: list[float], rng: np.random.Generator
-) -> None:
+def test_points_on_a_line_in_the_plane_are_the_closed_form(direction: list[float], rng: np.random.Generator) -> None:
     X = np.array([0.5, -0.7]) + rng.normal(size=(8, 1)) * direction
     partition = build_partition(X)
     assert len(partition.q) == 8
     assert abs(partition.q.sum() - 1) < 1e-14
-    np.testing.assert_allclose(
-        (partition.signs.T * partition.q) @ partition.signs, arcsine_kernel(X), atol=1e-12
-    )
+    np.testing.assert_allclose((partition.signs.T * partition.q) @ partition.signs, arcsine_kernel(X), atol=1e-12)
 
 
 def test_a_constant_column_far_away_shrinks_the_line() -> None:

@@ -8,9 +8,15 @@ from .jit import kernel
 
 
 @kernel
+def capped_exp(x):
+    """exp(x), but finite: as a negative log density it is out of reach anyway."""
+    return math.exp(min(x, 700.0))
+
+
+@kernel
 def log_two_exponentials(x, slope, log_a, rate, log_c):
     """-slope x - exp(log_a - rate x) - exp(log_c - x)."""
-    return -slope * x - math.exp(log_a - rate * x) - math.exp(log_c - x)
+    return -slope * x - capped_exp(log_a - rate * x) - capped_exp(log_c - x)
 
 
 @kernel
@@ -44,7 +50,7 @@ def slice_two_exponentials(x, slope, log_a, rate, log_c, highest, rng):
 def log_noise(x, n_observations, sum_of_squares):
     """Log density of x = log sigma2 given residuals; half-Cauchy(0, 1) prior on sigma2."""
     log_prior = -2.0 * x - math.log1p(math.exp(-2.0 * x)) if x > 0.0 else -math.log1p(math.exp(2.0 * x))
-    return x + log_prior - 0.5 * n_observations * x - 0.5 * sum_of_squares * math.exp(-x)
+    return x + log_prior - 0.5 * n_observations * x - 0.5 * sum_of_squares * capped_exp(-x)
 
 
 @kernel

@@ -8,14 +8,14 @@ import numpy as np
 
 from .jit import kernel
 from .kanter import log_kanter
-from .log_concave_slice import slice_two_exponentials
+from .log_concave_slice import capped_exp, slice_two_exponentials
 
 
 @kernel
 def log_angle(w, log_rate, alpha):
     """Log density of w = pi - u given s: log A - A s**(-a/(1-a))."""
     log_A = log_kanter(w, alpha)
-    return log_A - math.exp(log_A + log_rate)
+    return log_A - capped_exp(log_A + log_rate)
 
 
 @kernel
@@ -43,7 +43,7 @@ def update_scales_given_coefficients(log_size, z, log_limit, alpha, log_s, angle
     r = alpha / (2.0 - alpha)
     for cell in range(log_s.shape[0]):
         log_A = log_kanter(angle[cell], alpha)
-        log_c = math.log(0.5 * z[cell] * z[cell]) + log_s[cell]
+        log_c = math.log(0.5 * z[cell] * z[cell] + 1e-300) + log_s[cell]
         highest = log_limit - log_size[cell]
         log_s[cell] = slice_two_exponentials(log_s[cell], r + 0.5, log_A, r, log_c, highest, rng)
         angle[cell] = slice_angle(angle[cell], -r * log_s[cell], alpha, rng)

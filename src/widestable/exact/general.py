@@ -160,9 +160,7 @@ def _measure(cells: Cells, X: Floats, n_directions: int, rng: np.random.Generato
     q, variance = np.empty(len(cells.signs)), np.empty(len(cells.signs))
     for start in range(0, len(q), _CELLS):
         part = slice(start, start + _CELLS)
-        seen = _seen_from_inside(
-            Cells(cells.signs[part], cells.walls[part], cells.centre[part], cells.spread[part]), Z
-        )
+        seen = _seen_from_inside(Cells(cells.signs[part], cells.walls[part], cells.centre[part], cells.spread[part]), Z)
         measure_cones(*seen, n_pairs, rng, q[part], variance[part])
     return q, variance
 

@@ -73,9 +73,7 @@ def _update_scales(
     for start in range(0, len(z), _CELLS):
         part = slice(start, start + _CELLS)
         log_size = target.cells.log_size[part]
-        update_scales_given_coefficients(
-            log_size, z[part], limit, target.alpha, log_s[part], angle[part], rng
-        )
+        update_scales_given_coefficients(log_size, z[part], limit, target.alpha, log_s[part], angle[part], rng)
 
 
 def _draw_sigma2(rng: np.random.Generator, target: Target, f: Floats, log_s: Floats, sigma2: float) -> float:

@@ -54,9 +54,7 @@ def initial_state(target: Target, rng: np.random.Generator) -> MetropolisState:
     return MetropolisState(log_s, sigma2, lower, log_marginal(target, lower, sigma2))
 
 
-def step(
-    rng: np.random.Generator, state: MetropolisState, target: Target
-) -> tuple[MetropolisState, MetropolisInfo]:
+def step(rng: np.random.Generator, state: MetropolisState, target: Target) -> tuple[MetropolisState, MetropolisInfo]:
     """One sweep: every scale in turn, then sigma2.
 
     Within the sweep `Q**-1` follows by rank-one updates; its end computes Q from scratch, so that
@@ -107,9 +105,7 @@ def _inverse(lower: Floats) -> Floats:
     return np.asarray(P)
 
 
-def _step_sigma2(
-    rng: np.random.Generator, state: MetropolisState, target: Target, K: Floats
-) -> MetropolisState:
+def _step_sigma2(rng: np.random.Generator, state: MetropolisState, target: Target, K: Floats) -> MetropolisState:
     """Propose sigma2 from its half-Cauchy prior, accept on the marginal likelihood."""
     sigma2 = abs(float(rng.standard_cauchy()))
     threshold = np.log1p(-rng.random())

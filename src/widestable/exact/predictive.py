@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
+from threadpoolctl import threadpool_limits
 
 from widestable.exact import gibbs, metropolis
 from widestable.exact.cells import build_partition
@@ -118,12 +117,12 @@ def posterior_predictive(
     partition = build_partition(rows, max_bytes=max_bytes)
     target = build_target(partition, data, alpha=alpha, nu=nu, sigma2=sigma2)
     sweeps = _sweeps(iterations, progress)
-    return _collect(target, data, _SAMPLERS[sampler], sweeps, burn_in, keep_covariance, rng)
+    # Matrices are small: threads would spend their time waiting for each other.
+    with threadpool_limits(1, user_api="blas"):
+        return _collect(target, data, _SAMPLERS[sampler], sweeps, burn_in, keep_covariance, rng)
 
 
-def _check_settings(
-    alpha: float, nu: float, sigma2: float | None, sampler: str, iterations: int, burn_in: int
-) -> None:
+def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str, iterations: int, burn_in: int) -> None:
     if not 0.0 < alpha <= 2.0:
         raise ValueError(f"alpha must lie in (0, 2], got {alpha}; alpha = 2 is a Gaussian process.")
     if not 0.0 < nu < np.inf:
@@ -139,18 +138,21 @@ def _check_settings(
         )
 
 
-def _sweeps(iterations: int, progress: bool | None) -> Iterator[int]:
+def _sweeps(iterations: int, progress: bool | None) -> Iterable[int]:
     """Counts the sweeps, with a progress bar if asked for or in a terminal."""
-    shown = sys.stderr.isatty() if progress is None else progress
-    console = Console(stderr=True)
-    yield from track(range(iterations), "Sampling", console=console, disable=not shown, transient=True)
+    if not (sys.stderr.isatty() if progress is None else progress):
+        return range(iterations)
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(range(iterations), "Sampling", console=Console(stderr=True), transient=True)
 
 
 def _collect(
     target: Target,
     data: TrainingData,
     sampler: ModuleType,
-    sweeps: Iterator[int],
+    sweeps: Iterable[int],
     burn_in: int,
     keep_covariance: bool,
     rng: np.random.Generator,

@@ -40,9 +40,7 @@ class Target(NamedTuple):
     sigma2: float | None  # None: half-Cauchy(0, 1) prior on sigma2
 
 
-def build_target(
-    partition: Partition, data: TrainingData, *, alpha: float, nu: float, sigma2: float | None
-) -> Target:
+def build_target(partition: Partition, data: TrainingData, *, alpha: float, nu: float, sigma2: float | None) -> Target:
     """The posterior on a partition whose first columns are the rows of `data`."""
     return Target(
         cells=group_cells(partition, len(data.y), alpha, nu),
@@ -59,9 +57,7 @@ def group_cells(partition: Partition, n_train: int, alpha: float, nu: float) -> 
     """Sort cells by the way they split the first `n_train` rows, orientation aside."""
     signs = partition.signs * partition.signs[:, :1]
     packed = np.packbits(signs[:, :n_train] > 0, axis=1)
-    _, first, group, sizes = np.unique(
-        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, group, sizes = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(group.ravel(), kind="stable")
     return Cells(
         signs=np.ascontiguousarray(signs[order]),
