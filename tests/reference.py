@@ -78,13 +78,13 @@ def integral_of_jumps(power: float, alpha: float, nu: float, low: float, high: f
     return math.fsum(integrate.quad(integrand, *panel, epsrel=1e-12)[0] for panel in panels)
 
 
-def laplace_exponent(t: float, alpha: float, nu: float) -> float:
-    """Integral of `(1 - exp(-t v)) rho(v)`: minus the log Laplace transform of the sum of all scales."""
+def laplace_exponent(t: float, alpha: float, nu: float, *, low: float = -300, high: float = 300) -> float:
+    """Integral of `(1 - exp(-t v)) rho(v)` over log v: minus the log Laplace transform of the sum of scales."""
 
     def integrand(log_v: float) -> float:
         return -math.expm1(-t * math.exp(log_v)) * math.exp(log_v + log_jump_density(log_v, alpha, nu))
 
-    panels = pairwise(np.linspace(-300, 300, 31))
+    panels = pairwise(np.linspace(low, high, 31))
     return math.fsum(integrate.quad(integrand, *panel, epsrel=1e-12)[0] for panel in panels)
 
 
@@ -118,12 +118,26 @@ def process_characteristic_function(c: np.ndarray, x: np.ndarray, alpha: float, 
     return math.exp(-((nu / 2) ** (alpha / 2)) * float(q @ np.abs(signs @ c) ** alpha))
 
 
-def network_characteristic_function(
-    c: np.ndarray, x: np.ndarray, width: int, alpha: float, nu: float
-) -> float:
+def network_characteristic_function(c: np.ndarray, x: np.ndarray, width: int, alpha: float, nu: float) -> float:
     """The same for a network of finite width with stable weights: independent units."""
     signs, q = line_partition(x)
     return float(q @ np.exp(-((nu / 2) ** (alpha / 2)) * np.abs(signs @ c) ** alpha / width)) ** width
+
+
+def truncated_characteristic_function(c: np.ndarray, x: np.ndarray, n_atoms: float, alpha: float, nu: float) -> float:
+    """The same for the model of the library: Poisson atoms above the threshold, their mean below it.
+
+    An atom that c . tau = t sees contributes `exp(-v t**2 / 2)`, the remainder `exp(-g t**2 / 2)`.
+    """
+    a = alpha / 2
+    log_v0 = math.log(nu) - math.log(math.gamma(1 - a) * n_atoms) / a
+    g = n_atoms * math.exp(log_v0) * alpha / (2 - alpha)
+
+    def exponent(t: float) -> float:
+        return laplace_exponent(t**2 / 2, alpha, nu, low=log_v0, high=log_v0 + 80 / alpha) + g * t**2 / 2
+
+    signs, q = line_partition(x)
+    return math.exp(-math.fsum(q * [exponent(t) for t in signs @ c]))
 
 
 def student_scale(alpha: float) -> float:

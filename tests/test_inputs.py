@@ -86,7 +86,7 @@ def test_rows_of_weight_zero_are_dropped() -> None:
 
 
 def test_signed_zeros_are_one_row() -> None:
-    data = check_training([[0.0], [-0.0], [1.0]], B, standardize=False)
+    data = check_training([[-0.0], [0.0], [1.0]], B, standardize=False)
     assert data.X.ravel().tolist() == [0.0, 1.0]
     assert not np.signbit(data.X).any()
 

@@ -114,15 +114,14 @@ def test_one_input_of_a_stable_network_is_exactly_stable(rng: np.random.Generato
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.8])
 def test_student_weights_have_the_tail_of_the_stable_ones(alpha: float, rng: np.random.Generator) -> None:
-    width = 1
-    f = draw_network([[0.4]], width, alpha=alpha, nu=NU, rng=rng, size=20_000, weights="student")
+    f = draw_network([[0.4]], 1, alpha=alpha, nu=NU, rng=rng, size=20_000, weights="student")
     scale = np.sqrt(NU / 2) * reference.student_scale(alpha)
     checks.check_cdf(f[:, 0], stats.t(df=alpha, scale=scale).cdf)
 
 
 def test_blocks_do_not_change_the_law(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     def draw() -> np.ndarray:
-        return draw_network(LINE[:, None], 7, alpha=1.3, nu=NU, rng=rng, size=5000)
+        return draw_network(LINE[:, None], 7, alpha=1.3, nu=NU, rng=rng, size=2000)
 
     whole = draw()
     monkeypatch.setattr(network, "BLOCK", 20)  # units of one network come in blocks of 4 and 3
@@ -158,10 +157,14 @@ def test_process_has_its_joint_law(alpha: float, rng: np.random.Generator) -> No
     checks.check_characteristic_function(f, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU))
 
 
-def test_process_with_few_atoms_lives_on_its_remainder(rng: np.random.Generator) -> None:
-    """At alpha = 1.9 ten atoms carry little; without the Gaussian remainder the law would be far off."""
-    f = draw_process(LINE[:, None], alpha=1.9, nu=NU, rng=rng, n_atoms=10, size=20_000)
-    checks.check_characteristic_function(f, lambda c: reference.process_characteristic_function(c, LINE, 1.9, NU))
+@pytest.mark.parametrize(("alpha", "n_atoms"), [(0.5, 2.0), (1.0, 0.7), (1.9, 3.0)])
+def test_process_with_few_atoms_has_exactly_the_truncated_law(
+    alpha: float, n_atoms: float, rng: np.random.Generator
+) -> None:
+    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=n_atoms, size=20_000)
+    checks.check_characteristic_function(
+        f, lambda c: reference.truncated_characteristic_function(c, LINE, n_atoms, alpha, NU)
+    )
 
 
 def test_process_at_the_gaussian_limit_is_a_gaussian_process(rng: np.random.Generator) -> None:

@@ -1,9 +1,8 @@
 """The one gate for data: check, merge repeated rows, standardise, and undo it.
 
 Everything behind this gate may assume float64, C-contiguous, finite arrays with distinct, sorted rows. The
-order of the given rows changes no bit of what comes out except `index` and `kept`: statistics are computed on
-sorted rows with exactly rounded sums, and an integer weight equals writing the row that many times, to the
-last bit.
+order of the given rows changes no bit of what comes out except `index` and `kept`, and an integer weight equals
+writing the row that many times, to the last bit: sums are exact and rounded once.
 
 An estimator calls it like this; scikit-learn's `validate_data` then records and compares names only:
 
@@ -108,9 +107,7 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
     )
 
 
-def check_new_rows(
-    X: Any, *, n_features: int, scaling: Scaling, feature_names: Sequence[str] | None = None
-) -> Floats:
+def check_new_rows(X: Any, *, n_features: int, scaling: Scaling, feature_names: Sequence[str] | None = None) -> Floats:
     """Check rows to predict at and scale them like the training rows, shape (m, d), order and repeats kept.
 
     Examples
@@ -134,9 +131,7 @@ def check_new_rows(
         )
     scaled = scale_inputs(rows, scaling)
     if not np.all(np.isfinite(scaled)):
-        raise ValueError(
-            "X is too far from the training rows: scaled like them it overflows. Check its units."
-        )
+        raise ValueError("X is too far from the training rows: scaled like them it overflows. Check its units.")
     return scaled
 
 
@@ -184,9 +179,7 @@ def _no_scaling(d: int) -> Scaling:
 
 
 def _measure(X: Floats, y: Floats, weight: Floats) -> Scaling:
-    """Weighted mean and s.d. of each column and of y, whatever the order of the rows."""
-    order = np.lexsort((weight, y, *X.T[::-1]))
-    X, y, weight = X[order], y[order], weight[order]
+    """Weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows."""
     x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
     y_mean, y_scale = _mean_and_sd(y, weight)
     return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)

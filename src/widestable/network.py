@@ -142,9 +142,7 @@ def _log_nu(nu: float) -> float:
     return float(np.log(nu))
 
 
-def _log_weight_variances(
-    weights: Weights, alpha: float, shape: tuple[int, ...], rng: np.random.Generator
-) -> Floats:
+def _log_weight_variances(weights: Weights, alpha: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     """`log s_j` with tail `P(s > t) ~ t**-a / Gamma(1-a)`, a = alpha/2, which is all that the limit sees."""
     if weights == "stable":
         return draw_log_positive(alpha, shape, rng)
