@@ -11,10 +11,10 @@ SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
     ["_kernels"],
-    ["inputs", "stable", "network", "diagnostics"],
+    ["inputs", "stable", "network", "diagnostics", "parameters"],
     ["exact"],
     ["levy"],
-    ["posterior"],
+    ["posterior", "mixture", "jumps", "storage"],
     ["regressor"],
     ["plots"],
     ["report"],

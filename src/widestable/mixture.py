@@ -1,0 +1,224 @@
+"""Predictions from stored draws: each draw makes f at a new row Gaussian, and the draws mix with equal weights.
+
+Units here are the model's own. Rows are cut into blocks of a fixed size, which bounds the memory and is what threads
+share; a row's answer does not depend on the block it falls in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.linalg.lapack import dpstrf
+from threadpoolctl import threadpool_limits
+
+from ._kernels.mixture import (
+    Basis,
+    Components,
+    fill_atom_sums,
+    fill_components,
+    fill_crps,
+    fill_log_density,
+    fill_quantiles,
+)
+from ._kernels.tuples import FloatArray, IntArray, Model
+from .levy.draws import ChainDraws
+from .levy.progress import wants_bar
+from .network import add_constant, arcsine_kernel
+from .stable import log_remainder
+
+# New rows computed together by one thread.
+BLOCK = 32
+# A bar is shown from this many new rows on.
+MANY_ROWS = 2000
+# Joint draws need a square matrix over the new rows (0.5 GB at 8000).
+MAX_JOINT_ROWS = 8000
+# A draw with sizes this many times the largest |y| is summed from a training row, where its sum is known.
+LARGE_SIZE = 1e5
+# Eigenvalues below this part of the largest are rounding.
+SMALLEST_EIGENVALUE = 1e-12
+# Nodes of the grid for one row's CRPS (0.5 MB); beyond it, pairs of components.
+MAX_NODES = 65_536.0
+
+Fill = Callable[[FloatArray, FloatArray, slice, FloatArray], None]
+
+
+class Source(NamedTuple):
+    """All that predictions are made of: the training rows, their eigenbasis, and the draws of each chain."""
+
+    X: FloatArray  # (n, d)
+    train: Basis
+    chains: tuple[Components, ...]
+
+    @property
+    def n_draws(self) -> int:
+        return sum(chain.g.size for chain in self.chains)
+
+
+class Job(NamedTuple):
+    """How to go through the rows: threads, and whether to show a bar (None: in a terminal, when it takes long)."""
+
+    n_jobs: int | None = None
+    progress: bool | None = False
+
+
+ONE_THREAD = Job()
+
+
+def prepare(model: Model, X: FloatArray, chains: Sequence[ChainDraws], y_size: float) -> Source:
+    """Gather what the kernels need; `y_size` is the largest |y|, the measure of what is a large jump."""
+    train = Basis(model.Z, model.basis, model.eigenvalues, model.sharpness)
+    return Source(X, train, tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains))
+
+
+def _components(model: Model, draws: ChainDraws, large: float) -> Components:
+    g = np.exp(log_remainder(draws.alpha, draws.log_nu, model.n_atoms))
+    sigma2 = np.exp(draws.log_sigma2)
+    first = np.concatenate([[0], np.cumsum(draws.n_atoms)]).astype(np.int64)
+    is_large = np.zeros(len(draws), dtype=bool)
+    is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
+    anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
+    # The coefficient holds y minus the atoms, P (y - T' size): undo P and the eigenbasis.
+    spread = g[is_large, None] * model.eigenvalues + sigma2[is_large, None]
+    with threadpool_limits(limits=1, user_api="blas"):
+        at_rows = (model.y - draws.coefficient[is_large] * spread) @ model.basis.T / model.weight
+    return Components(g, sigma2, draws.coefficient, first, draws.h, draws.size, anchor, np.ascontiguousarray(at_rows))
+
+
+# --- Row by row ------------------------------------------------------------------------------------------
+
+
+def quantiles(
+    source: Source, X: FloatArray, probabilities: FloatArray, noise: bool, job: Job = ONE_THREAD
+) -> FloatArray:
+    """Quantiles of the mixture at each row of X, shape (m, len(probabilities))."""
+
+    def fill(mean: FloatArray, sd: FloatArray, rows: slice, out: FloatArray) -> None:
+        fill_quantiles(mean, sd, probabilities, out)
+
+    return _by_blocks(source, X, fill, probabilities.size, noise, job)
+
+
+def crps(source: Source, X: FloatArray, y: FloatArray, noise: bool, job: Job = ONE_THREAD) -> FloatArray:
+    """Continuous ranked probability score of the mixture at each row, shape (m,)."""
+
+    def fill(mean: FloatArray, sd: FloatArray, rows: slice, out: FloatArray) -> None:
+        fill_crps(mean, sd, y[rows], MAX_NODES, out[:, 0])
+
+    return _by_blocks(source, X, fill, 1, noise, job)[:, 0]
+
+
+def log_density(source: Source, X: FloatArray, y: FloatArray, job: Job = ONE_THREAD) -> FloatArray:
+    """Log predictive density of an observation y at each row, shape (m,)."""
+
+    def fill(mean: FloatArray, sd: FloatArray, rows: slice, out: FloatArray) -> None:
+        fill_log_density(mean, sd, y[rows], out[:, 0])
+
+    return _by_blocks(source, X, fill, 1, True, job)[:, 0]
+
+
+def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, FloatArray]:
+    """Mean and s.d. of every component of the mixture at each row, shapes (m, draws)."""
+    mean, sd = np.empty((2, len(X), source.n_draws))
+    Z, k = add_constant(X), arcsine_kernel(X, source.X)
+    k_self = np.ones(len(X))  # K0(x, x)
+    offset = 0
+    for chain in source.chains:
+        fill_components(Z, k, k_self, source.train, chain, offset, noise, mean, sd)
+        offset += chain.g.size
+    return mean, sd
+
+
+def _by_blocks(source: Source, X: FloatArray, fill: Fill, width: int, noise: bool, job: Job) -> FloatArray:
+    out = np.empty((len(X), width))
+
+    def do(start: int, advance: Callable[[int], None]) -> None:
+        rows = slice(start, min(start + BLOCK, len(X)))
+        mean, sd = components(source, X[rows], noise)
+        fill(mean, sd, rows, out[rows])
+        advance(rows.stop - rows.start)
+
+    with _row_bar(len(X), job.progress) as advance:
+        tasks = (delayed(do)(start, advance) for start in range(0, len(X), BLOCK))
+        Parallel(n_jobs=job.n_jobs, require="sharedmem")(tasks)
+    return out
+
+
+@contextmanager
+def _row_bar(n_rows: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+    """A function that is told how many rows were done; it moves a bar when one is wanted."""
+    if not wants_bar(progress) or (progress is None and n_rows < MANY_ROWS):
+        yield lambda n_done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("predicting"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total} rows"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("predicting", total=n_rows)
+        yield lambda n_done: bar.advance(task, n_done)
+
+
+# --- Jointly over rows -----------------------------------------------------------------------------------
+
+
+class Conditional(NamedTuple):
+    """The remainder at new rows given itself at the training rows: `weights @ e + sqrt(g) * factor @ normal`.
+
+    `e` is the remainder at the training rows in the eigenbasis. Neither part depends on the draw.
+    """
+
+    weights: FloatArray  # (m, n)
+    factor: FloatArray  # (m, rank)
+
+
+def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
+    """Draws of f, or of observations, jointly over the rows of X, shape (m, n_samples).
+
+    Goes through all stored draws before it uses one again.
+    """
+    nearest = np.argmax(arcsine_kernel(X, source.X), axis=1).astype(np.int64)
+    where = [(chain, draw) for chain in source.chains for draw in range(chain.g.size)]
+    Z, atoms = add_constant(X), np.empty(len(X))
+    out = np.empty((len(X), n_samples))
+    with threadpool_limits(limits=1, user_api="blas"):
+        conditional = _condition(source, X)
+        for column, which in enumerate(_shuffled(len(where), n_samples, rng)):
+            chain, draw = where[which]
+            fill_atom_sums(Z, nearest, source.train, chain, draw, atoms)
+            out[:, column] = atoms + _draw_remainder(source.train, conditional, chain, draw, rng)
+            if noise:
+                out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
+    return out
+
+
+def _shuffled(n: int, n_samples: int, rng: np.random.Generator) -> IntArray:
+    """`n_samples` of 0..n-1 in random order, each as often as any other, give or take one."""
+    rounds = [rng.permutation(n) for _ in range(-(-n_samples // n))]
+    return np.concatenate([*rounds, np.empty(0, np.int64)])[:n_samples].astype(np.int64)
+
+
+def _condition(source: Source, X: FloatArray) -> Conditional:
+    eigenvalues = source.train.eigenvalues
+    kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues.max()
+    q = arcsine_kernel(X, source.X) @ source.train.basis
+    weights = np.divide(q, eigenvalues, out=np.zeros_like(q), where=kept)
+    # Pivoting makes the factor exact for repeated rows and for rows the training data contain.
+    packed, pivots, rank, _ = dpstrf(arcsine_kernel(X) - weights @ q.T, tol=1e-14, lower=1)
+    factor = np.empty((len(X), rank))
+    factor[pivots - 1] = np.tril(packed)[:, :rank]
+    return Conditional(weights, factor)
+
+
+def _draw_remainder(
+    train: Basis, conditional: Conditional, chain: Components, draw: int, rng: np.random.Generator
+) -> FloatArray:
+    g, sigma2 = chain.g[draw], chain.sigma2[draw]
+    spread = g * train.eigenvalues
+    sd = np.sqrt(spread * (sigma2 / (spread + sigma2)))
+    e = spread * chain.coefficient[draw] + sd * rng.standard_normal(sd.size)
+    apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
+    return np.asarray(conditional.weights @ e + np.sqrt(g) * apart)

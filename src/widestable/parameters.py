@@ -1,0 +1,136 @@
+"""Parameters of the estimator: what each may be, as data, and seeds from whatever users pass as random_state."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["check_count", "check_coverage", "check_parameters", "make_rng", "make_seeds"]
+
+# A third of the sweeps warms up, and convergence cannot be judged by fewer than 8 draws.
+LEAST_SWEEPS = 12
+# Matrices of that order take gigabytes.
+MAX_ATOMS = 10_000.0
+
+
+class Rule(NamedTuple):
+    """What a parameter may be, in code and in words, and what to do."""
+
+    holds: Callable[[Any], bool]
+    expected: str
+    remedy: str
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_real(value) and value > 0.0
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+RULES = {
+    "alpha": Rule(
+        lambda v: v is None or (_is_real(v) and 0.01 <= v <= 2.0),
+        "None or a number from 0.01 to 2",
+        "leave it out to infer it, or pass 1.0, the usual fixed value",
+    ),
+    "nu": Rule(
+        lambda v: v is None or _is_positive(v),
+        "None or a number above 0",
+        "leave it out to infer it, or pass a squared scale in the units of y",
+    ),
+    "sigma2": Rule(
+        lambda v: v is None or _is_positive(v),
+        "None or a number above 0",
+        "leave it out to infer it, or pass a noise variance; for data without noise, a very small one",
+    ),
+    "n_atoms": Rule(
+        lambda v: _is_positive(v) and v <= MAX_ATOMS,
+        "a number above 0, at most 10000",
+        "30 is accurate enough for most data",
+    ),
+    "standardize": Rule(_is_flag, "True or False", "True suits data whose units are not special"),
+    "n_chains": Rule(lambda v: _is_count(v, 1), "an integer of 1 or more", "4 lets the chains check each other"),
+    "n_sweeps": Rule(
+        lambda v: v is None or _is_count(v, LEAST_SWEEPS),
+        f"None or an integer of {LEAST_SWEEPS} or more",
+        "leave it out to sample until the chains have converged",
+    ),
+    "max_sweeps": Rule(
+        lambda v: _is_count(v, 2 * LEAST_SWEEPS), f"an integer of {2 * LEAST_SWEEPS} or more", "30000 is the default"
+    ),
+    "n_jobs": Rule(
+        lambda v: v is None or (_is_count(v, -(2**31)) and v != 0),
+        "None or an integer other than 0",
+        "pass the number of threads, or -1 for all processors",
+    ),
+    "progress": Rule(lambda v: v is None or _is_flag(v), "None, True or False", "None shows a bar in a terminal"),
+}
+
+
+def check_parameters(parameters: dict[str, Any]) -> None:
+    """Raise for the first parameter that breaks its rule.
+
+    Examples
+    --------
+    >>> check_parameters({"alpha": 3})
+    Traceback (most recent call last):
+    ...
+    ValueError: Got alpha = 3, expected None or a number from 0.01 to 2: leave it out to infer it, or pass 1.0, ...
+    """
+    for name, value in parameters.items():
+        if name in RULES and not RULES[name].holds(value):
+            raise ValueError(f"Got {name} = {value!r}, expected {RULES[name].expected}: {RULES[name].remedy}.")
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Raise unless `value` is an integer of `least` or more."""
+    if not _is_count(value, least):
+        raise ValueError(f"Got {name} = {value!r}, expected an integer of {least} or more: pass a larger count.")
+
+
+def check_coverage(coverage: Any) -> None:
+    """Raise unless `coverage` is a probability strictly between 0 and 1."""
+    if not (_is_real(coverage) and 0.0 < coverage < 1.0):
+        raise ValueError(
+            f"Got coverage = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval."
+        )
+
+
+def make_seed(random_state: Any) -> np.random.SeedSequence:
+    """A seed from None (fresh), an int, a RandomState or a Generator (both move on)."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(0, 2**32, size=4).tolist())
+    if random_state is None or (_is_count(random_state, 0)):
+        return np.random.SeedSequence(None if random_state is None else int(random_state))
+    raise ValueError(
+        f"Got random_state = {random_state!r}, expected None, an integer of 0 or more, a RandomState or a Generator: "
+        "pass an integer to get the same draws each time."
+    )
+
+
+def make_seeds(random_state: Any, n: int) -> list[np.random.SeedSequence]:
+    """One independent seed for each of n chains."""
+    return make_seed(random_state).spawn(n)
+
+
+def make_rng(random_state: Any) -> np.random.Generator:
+    """A random stream; a Generator is used itself."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(make_seed(random_state))

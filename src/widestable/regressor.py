@@ -1,0 +1,242 @@
+"""StableRegressor: the scikit-learn face of the jump engine. Wiring only; the mathematics is elsewhere."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .inputs import TrainingData, check_training
+from .jumps import Jumps
+from .levy import run
+from .levy.progress import reporter
+from .levy.state import make_model
+from .mixture import Job
+from .parameters import check_count, check_coverage, check_parameters, make_rng, make_seeds
+from .posterior import Posterior
+
+__all__ = ["StableRegressor"]
+
+Floats = NDArray[np.float64]
+
+
+class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Regression with an infinitely wide network whose output weights have infinite variance.
+
+    The posterior of `f` in `y = f(x) + noise`, where f is a symmetric alpha-stable process: the limit of networks
+    with one hidden layer of sign units. Such an f can jump, in any direction and in any number of inputs.
+
+    Parameters
+    ----------
+    alpha : stability index in [0.01, 2], or None to infer it. 2 is Gaussian-process regression.
+    nu : squared scale of the prior of f, in squared units of y, or None to infer it.
+    sigma2 : noise variance, in squared units of y, or None to infer it.
+    n_atoms : expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
+    standardize : give X and y mean 0 and s.d. 1 inside. The priors of nu and sigma2 are on that scale.
+    n_chains : independent chains; several show whether they agree.
+    n_sweeps : sweeps of each chain, a third of them to warm up; None goes on until the chains have converged.
+    max_sweeps : where to stop when n_sweeps is None and they have not.
+    n_jobs : threads, for chains when fitting and for rows when predicting; None is one, -1 all.
+    random_state : int, RandomState, Generator or None. The same int gives the same draws whatever n_jobs is.
+    progress : show a bar; None shows one in a terminal.
+
+    Attributes
+    ----------
+    alpha_, nu_, sigma_ : posterior medians; sigma_ is the noise s.d. alpha_ and nu_ are only weakly identified
+        together: read them as a pair.
+    posterior_ : Posterior, the draws.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> X = np.linspace(-2.0, 2.0, 20)[:, None]
+    >>> y = np.where(X[:, 0] > 0.0, 5.0, 0.0)
+    >>> model = StableRegressor(n_chains=2, n_sweeps=600, sigma2=0.01, random_state=0).fit(X, y)
+    >>> model.predict([[-1.0], [1.0]]).round(1) + 0.0
+    array([0., 5.])
+    >>> model.predict_interval([[-1.0], [1.0]], coverage=0.9).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | None = None,
+        nu: float | None = None,
+        sigma2: float | None = None,
+        n_atoms: float = 30,
+        standardize: bool = True,
+        n_chains: int = 4,
+        n_sweeps: int | None = None,
+        max_sweeps: int = run.DEFAULT_MAX_SWEEPS,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.nu = nu
+        self.sigma2 = sigma2
+        self.n_atoms = n_atoms
+        self.standardize = standardize
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.max_sweeps = max_sweeps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    # --- Fitting -----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : shape (n, d), an array or a pandas or polars frame.
+        y : shape (n,).
+        sample_weight : shape (n,); how many observations a row stands for. Weight 2 is writing the row twice.
+
+        Ctrl-C keeps the draws of whole rounds, and warns.
+        """
+        check_parameters(self.get_params(deep=False))
+        data = check_training(X, y, sample_weight, standardize=self.standardize)
+        validate_data(self, X, skip_check_array=True)
+        fixed = self._fixed(data)
+        model = make_model(data, n_atoms=self.n_atoms, **fixed)
+        start = run.start(model, make_seeds(self.random_state, self.n_chains), **fixed)
+
+        def draw(setup: run.Setup) -> run.Sample:
+            if self.n_sweeps is None:
+                return run.sample_until_converged(start, setup, self.max_sweeps)
+            return run.sample_fixed(start, setup, self.n_sweeps)
+
+        return self._run(draw, data, model)
+
+    def continue_sampling(self, n_sweeps: int | None = None) -> Self:
+        """Add draws to a fitted model.
+
+        Parameters
+        ----------
+        n_sweeps : further sweeps of each chain, all kept; None makes rounds until the chains have converged, at least
+            one and at most `max_sweeps` further sweeps, and forgets early rounds as the run grows.
+        """
+        check_is_fitted(self)
+        data, model = self.posterior_.data, self.posterior_.model
+        sample = replace(self.posterior_.sample, converged=None, interrupted=False)
+        if n_sweeps is not None:
+            check_count("n_sweeps", n_sweeps, sample.thin)
+
+        def draw(setup: run.Setup) -> run.Sample:
+            if n_sweeps is None:
+                return run.sample_until_converged(sample, setup, sample.n_sweeps + self.max_sweeps)
+            return _extend(sample, setup, n_sweeps)
+
+        return self._run(draw, data, model)
+
+    def _fixed(self, data: TrainingData) -> dict[str, Any]:
+        """Fixed parameters in the units of the scaled data."""
+        y_scale2 = data.scaling.y_scale * data.scaling.y_scale
+        scaled = {name: getattr(self, name) for name in ("nu", "sigma2")}
+        return {"alpha": self.alpha} | {k: None if v is None else float(v) / y_scale2 for k, v in scaled.items()}
+
+    def _run(self, draw: Callable[[run.Setup], run.Sample], data: TrainingData, model: Any) -> Self:
+        with reporter(self.progress) as report:
+            sample = draw(run.Setup(model, self.n_jobs, report))
+        self._set_posterior(Posterior.from_sample(data, model, sample))
+        if sample.interrupted:
+            message = f"Sampling was interrupted after {sample.n_sweeps} sweeps a chain; {sample.n_draws} draws of each"
+            warnings.warn(f"{message} were kept. Call continue_sampling() to go on.", UserWarning, stacklevel=3)
+        self.posterior_.warn_unless_converged(stacklevel=3)
+        return self
+
+    def _set_posterior(self, posterior: Posterior) -> None:
+        self.posterior_ = posterior
+        self.alpha_ = float(np.median(posterior.alpha))
+        self.nu_ = float(np.median(posterior.nu))
+        self.sigma_ = float(np.sqrt(np.median(posterior.sigma2)))
+
+    # --- Predicting --------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Floats:
+        """Posterior median of f at each row of X, shape (m,).
+
+        The median, not the mean: the prior has no variance, and a posterior mean may not exist.
+        """
+        return self.predict_quantiles(X, [0.5], noise=False)[:, 0]
+
+    def predict_quantiles(self, X: Any, q: Any, noise: bool = True) -> Floats:
+        """Quantiles of a new observation at each row of X, or of f when `noise` is False, shape (m, len(q))."""
+        posterior = self._check_rows(X)
+        return posterior.quantiles(X, q, noise=noise, job=Job(self.n_jobs, self.progress))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> Floats:
+        """Lower and upper end of the central interval of a new observation (or of f), shape (m, 2)."""
+        check_coverage(coverage)
+        tail = 0.5 * (1.0 - coverage)
+        return self.predict_quantiles(X, [tail, 1.0 - tail], noise=noise)
+
+    def sample_y(self, X: Any, n_samples: int = 1, noise: bool = True, random_state: Any = None) -> Floats:
+        """Draws of new observations (or of f), jointly over the rows of X, shape (m, n_samples)."""
+        posterior = self._check_rows(X)
+        check_count("n_samples", n_samples, 1)
+        return posterior.sample_y(X, n_samples, make_rng(random_state), noise=noise)
+
+    def jumps(self, min_size: float | None = None) -> Jumps:
+        """Jumps of f between training rows: how many, and for one input where, how large and how sure.
+
+        `min_size` is the least change of f that counts; by default `sigma_`, the noise s.d.
+        """
+        check_is_fitted(self)
+        return self.posterior_.jumps(min_size)
+
+    def _check_rows(self, X: Any) -> Posterior:
+        """The posterior, once X is known to have the columns it was fitted on."""
+        check_is_fitted(self)
+        posterior: Posterior = self.posterior_
+        posterior.check_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return posterior
+
+    # --- Files -------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file (a zip of JSON and arrays, no pickle). An existing file is replaced.
+
+        A `random_state` that is not an int is not kept; what was drawn with it is.
+        """
+        from .storage import write
+
+        check_is_fitted(self)
+        write(path, self.posterior_, self.get_params(deep=False), getattr(self, "feature_names_in_", None))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by `save`; its predictions are the same to the last bit."""
+        from .storage import read
+
+        posterior, parameters = read(path)
+        model = cls(**parameters)
+        model._set_posterior(posterior)
+        model.n_features_in_ = posterior.data.X.shape[1]
+        if posterior.data.feature_names is not None:
+            model.feature_names_in_ = np.array(posterior.data.feature_names, dtype=object)
+        return model
+
+
+def _extend(sample: run.Sample, setup: run.Setup, n_sweeps: int) -> run.Sample:
+    """More draws, nothing forgotten; Ctrl-C keeps the whole rounds."""
+    n_draws = n_sweeps // sample.thin
+    setup.report.extend(len(sample.states) * n_draws * sample.thin, "sampling")
+    try:
+        for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
+            sample = run.extend(sample, setup, part.size * sample.thin)
+    except KeyboardInterrupt:
+        return replace(sample, interrupted=True, converged=False)
+    return sample

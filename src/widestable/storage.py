@@ -1,0 +1,289 @@
+"""Fitted models in a file: a zip of JSON and npy arrays, versioned and checksummed, without pickle.
+
+Format 1: `meta.json` holds the numbers, and for each array its shape, type and SHA-256; the archive's comment is the
+SHA-256 of `meta.json`. Members are stored without compression, so that none is larger than the file itself. Later
+versions of the library must read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import tempfile
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels.tuples import Model
+from .inputs import Scaling, TrainingData
+from .levy.draws import OF_ATOMS, ChainDraws
+from .levy.run import ChainState
+from .levy.state import chain_from_atoms
+from .network import add_constant
+from .parameters import MAX_ATOMS
+from .posterior import Posterior
+
+FORMAT, VERSION = "widestable model", 1
+META = "meta.json"
+MAX_META = 1 << 24
+TYPES = {"<f8", "<i8"}
+OF_DATA = ("X", "y", "weight")
+OF_MODEL = ("basis", "eigenvalues", "y", "rows")
+OF_STATE = ("theta", "h", "log_mark", "log_step")
+MODEL_NUMBERS = tuple(
+    name
+    for name in Model._fields
+    if name not in {*OF_MODEL, "Z", "row_norm", "weight", "sum_log_weight", "n_extra", "ss_within", "sharpness"}
+)
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class UnreadableFileError(ValueError):
+    """The file is damaged, foreign, or of a newer format."""
+
+
+# --- Writing ---------------------------------------------------------------------------------------------
+
+
+def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[str, Any], names: Any = None) -> None:
+    """Write under a temporary name beside `path`, then move it there: no half-written file is ever seen."""
+    path = Path(path)
+    arrays = _arrays_of(posterior)
+    blobs = {name: _npy(array) for name, array in arrays.items()}
+    meta = _meta_of(posterior, parameters, names)
+    meta["arrays"] = {
+        name: {"shape": array.shape, "type": array.dtype.newbyteorder("<").str, "sha256": _sha256(blobs[name])}
+        for name, array in arrays.items()
+    }
+    text = json.dumps(meta, indent=1).encode()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, blob in {META: text, **{f"{name}.npy": blob for name, blob in blobs.items()}}.items():
+                archive.writestr(zipfile.ZipInfo(name), blob)
+            archive.comment = _sha256(text).encode()
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _arrays_of(posterior: Posterior) -> Arrays:
+    data, model = posterior.data, posterior.model
+    arrays: Arrays = {f"data.{name}": getattr(data, name) for name in OF_DATA}
+    arrays |= {"data.x_mean": data.scaling.x_mean, "data.x_scale": data.scaling.x_scale}
+    arrays |= {f"model.{name}": getattr(model, name) for name in OF_MODEL}
+    for c, (draws, state) in enumerate(zip(posterior.chains, posterior.states, strict=True)):
+        arrays |= {f"chain{c}.{field.name}": getattr(draws, field.name) for field in fields(ChainDraws)}
+        n_atoms = state.chain.counts[0]
+        arrays |= {f"state{c}.{name}": getattr(state.chain, name) for name in OF_STATE}
+        arrays |= {f"state{c}.{name}": getattr(state.chain, name)[:n_atoms] for name in ("h", "log_mark")}
+    return arrays
+
+
+def _meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dict[str, Any]:
+    data = posterior.data
+    names = data.feature_names if names is None else names
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "feature_names": None if names is None else list(names),
+        "y_mean": data.scaling.y_mean,
+        "y_scale": data.scaling.y_scale,
+        "n_observations": data.n_observations,
+        "ss_within": data.ss_within,
+        "sharpness": None if math.isinf(posterior.model.sharpness) else posterior.model.sharpness,
+        "model": {name: getattr(posterior.model, name) for name in MODEL_NUMBERS},
+        "n_chains": len(posterior.chains),
+        "rounds": posterior.rounds,
+        "thin": posterior.thin,
+        "n_sweeps": posterior.n_sweeps,
+        "converged": posterior.converged,
+        "interrupted": posterior.interrupted,
+        "rng": [state.rng.bit_generator.state for state in posterior.states],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON knows them; a random stream is not kept."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, int | float | bool) else None
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.ascontiguousarray(array, array.dtype.newbyteorder("<")), allow_pickle=False)
+    return file.getvalue()
+
+
+def _sha256(blob: bytes) -> str:
+    return hashlib.sha256(blob).hexdigest()
+
+
+# --- Reading ---------------------------------------------------------------------------------------------
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
+    """The posterior and the estimator's parameters; UnreadableFileError says in one sentence what is wrong."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            meta = _read_meta(archive)
+            arrays = {name: _read_array(archive, name, told) for name, told in meta["arrays"].items()}
+        _check_shapes(meta, arrays)
+        return _posterior_of(meta, arrays), meta["parameters"]
+    except UnreadableFileError as error:
+        raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {error}") from None
+    except zipfile.BadZipFile:
+        raise UnreadableFileError(
+            f"Cannot read {os.fspath(path)!r}: not a widestable model, or cut short; save the model again."
+        ) from None
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, EOFError) as error:
+        raise UnreadableFileError(
+            f"Cannot read {os.fspath(path)!r}: its contents do not fit together ({error}); save the model again."
+        ) from error
+
+
+def _read_meta(archive: zipfile.ZipFile) -> dict[str, Any]:
+    if META not in archive.namelist():
+        raise UnreadableFileError("it is a zip archive, but not a widestable model; pass a file written by save.")
+    blob = _read_member(archive, META, MAX_META)
+    try:
+        meta = json.loads(blob)
+    except ValueError:
+        raise UnreadableFileError("it is damaged (meta.json is no JSON); save the model again.") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise UnreadableFileError("it is not a widestable model; pass a file written by save.")
+    if meta["version"] != VERSION:
+        raise UnreadableFileError(
+            f"it has format {meta['version']}, and this version of widestable reads format {VERSION}; "
+            "install a newer widestable."
+        )
+    if _sha256(blob) != archive.comment.decode(errors="replace"):
+        raise UnreadableFileError("it is damaged (the checksum of meta.json is wrong); save the model again.")
+    return meta
+
+
+def _read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """The bytes of a member that is no larger than `limit`, and not compressed: no larger than the file either."""
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise UnreadableFileError(f"it is damaged ({name} is missing); save the model again.") from None
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.file_size > limit:
+        raise UnreadableFileError(f"it is damaged ({name} has a wrong size or is compressed); save the model again.")
+    try:
+        return archive.read(info)
+    except (zipfile.BadZipFile, EOFError):
+        raise UnreadableFileError(
+            f"it is damaged (the contents of {name} have changed); save the model again."
+        ) from None
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, told: dict[str, Any]) -> NDArray[Any]:
+    shape, kind = tuple(told["shape"]), told["type"]
+    if kind not in TYPES or not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise UnreadableFileError(f"array {name} is of an unknown kind; save the model again.")
+    n_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    blob = _read_member(archive, f"{name}.npy", n_bytes + 4096)
+    if _sha256(blob) != told["sha256"]:
+        raise UnreadableFileError(f"it is damaged (the checksum of {name} is wrong); save the model again.")
+    file = io.BytesIO(blob)
+    np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0(file)
+    if header != (shape, False, np.dtype(kind)) or len(blob) - file.tell() != n_bytes:
+        raise UnreadableFileError(f"the header of {name} does not fit its contents; save the model again.")
+    array = np.frombuffer(blob, dtype=kind, offset=file.tell()).reshape(shape)
+    return array.astype(np.dtype(kind).newbyteorder("="))
+
+
+def _check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
+    """Compiled code trusts shapes and counts, so they are checked here."""
+    n, d = arrays["data.X"].shape
+    n_rows, n_moves = arrays["model.rows"].size, arrays["state0.log_step"].size
+    n_draws = sum(n for _, n in meta["rounds"])
+    expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
+    expected |= {"model.basis": (n, n), "model.eigenvalues": (n,), "model.y": (n,), "model.rows": (n_rows,)}
+    for c in range(meta["n_chains"]):
+        total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
+        of_draws = {"theta": (3,), "log_density": (), "f": (n_rows,), "coefficient": (n,), "n_atoms": ()}
+        expected |= {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
+        expected |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
+        expected |= {f"state{c}.theta": (3,), f"state{c}.h": (left, d + 1)}
+        expected |= {f"state{c}.log_mark": (left,), f"state{c}.log_step": (n_moves,)}
+        _require(bool(np.all(arrays[f"chain{c}.n_atoms"] >= 0)), "a negative number of atoms")
+    _require({name: array.shape for name, array in arrays.items()} == expected, "shapes of arrays")
+    _require(all(np.isfinite(array).all() for array in arrays.values()), "numbers that are not finite")
+    is_count = {name: array.dtype.kind == "i" for name, array in arrays.items()}
+    _require(all(is_count[name] == name.endswith((".rows", ".n_atoms")) for name in arrays), "types of arrays")
+    rows = arrays["model.rows"]
+    _require(n > 0 and n_draws > 0 and bool(np.all((rows >= 0) & (rows < n))), "counts")
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise UnreadableFileError(f"its contents do not fit together ({what}); save the model again.")
+
+
+def _posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
+    data, model = _data_of(meta, arrays), _model_of(meta, arrays)
+    names = [field.name for field in fields(ChainDraws)]
+    chains = tuple(ChainDraws(**{n: arrays[f"chain{c}.{n}"] for n in names}) for c in range(meta["n_chains"]))
+    states = tuple(_state_of(meta, arrays, model, c) for c in range(meta["n_chains"]))
+    rounds = tuple((int(n_sweeps), int(n_draws)) for n_sweeps, n_draws in meta["rounds"])
+    how = (meta["thin"], meta["n_sweeps"], meta["converged"], meta["interrupted"])
+    return Posterior(data, model, chains, rounds, states, *how)
+
+
+def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
+    """The distinct rows; which given row was which is not kept."""
+    n = len(arrays["data.X"])
+    scaling = Scaling(arrays["data.x_mean"], arrays["data.x_scale"], meta["y_mean"], meta["y_scale"])
+    return TrainingData(
+        **{name: arrays[f"data.{name}"] for name in OF_DATA},
+        index=np.arange(n),
+        kept=np.ones(n, dtype=bool),
+        n_observations=meta["n_observations"],
+        ss_within=meta["ss_within"],
+        scaling=scaling,
+        feature_names=None if meta["feature_names"] is None else tuple(meta["feature_names"]),
+    )
+
+
+def _model_of(meta: dict[str, Any], arrays: Arrays) -> Model:
+    Z, weight = np.ascontiguousarray(add_constant(arrays["data.X"])), arrays["data.weight"]
+    return Model(
+        Z=Z,
+        row_norm=np.sqrt(np.sum(Z**2, axis=1)),
+        weight=weight,
+        n_extra=float(meta["n_observations"] - weight.size),
+        ss_within=float(meta["ss_within"]),
+        sum_log_weight=float(np.sum(np.log(weight))),
+        sharpness=math.inf if meta["sharpness"] is None else float(meta["sharpness"]),
+        **_fields_of_model(meta, arrays),
+    )
+
+
+def _fields_of_model(meta: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    numbers = {name: meta["model"][name] for name in MODEL_NUMBERS}
+    _require(0.0 < numbers["n_atoms"] <= MAX_ATOMS, "the expected number of atoms")
+    return numbers | {name: arrays[f"model.{name}"] for name in OF_MODEL}
+
+
+def _state_of(meta: dict[str, Any], arrays: Arrays, model: Model, c: int) -> ChainState:
+    """A chain that goes on from the same atoms and random numbers."""
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = meta["rng"][c]
+    chain = chain_from_atoms(model, *(arrays[f"state{c}.{name}"] for name in ("theta", "h", "log_mark")))
+    log_step = arrays[f"state{c}.log_step"]
+    if log_step.shape == chain.log_step.shape:  # otherwise the engine has other moves by now: adapted anew
+        chain.log_step[:] = log_step
+    return ChainState(chain, rng)
