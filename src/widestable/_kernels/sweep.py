@@ -76,8 +76,8 @@ def sweep(chain, model, plan, work, rng, adapt):
             else:
                 chain.tally[DEATH, 0] += 1
                 chain.tally[DEATH, 1] += death(chain, model, work, rng)
-        for k in range(chain.counts[ATOMS]):
-            update_atom(chain, model, plan, work, rng, k)
+        for k in range(plan.n_passes * chain.counts[ATOMS]):
+            update_atom(chain, model, plan, work, rng, k % chain.counts[ATOMS])
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)

@@ -40,6 +40,7 @@ class Plan(NamedTuple):
 
     n_hyper: int = 1
     n_births: int = 8
+    n_passes: int = 1
     n_rotations: int = 6
     n_reflections: int = 1
 

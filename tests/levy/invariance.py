@@ -1,0 +1,149 @@
+"""Joint-distribution check: draw parameters, atoms and data from the prior, sweep, and look at what comes out.
+
+If the moves leave the posterior invariant, then parameters and atoms are still distributed as the prior after any
+number of sweeps given the data (Geweke 2004, with independent replicates, so that plain tests apply). Moments do
+not exist, so everything is looked at through distribution functions.
+
+Run as a program (`python -m tests.levy.invariance`) it prints the p-values as JSON: the tests of broken samplers
+call it that way on a changed copy of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from widestable import stable
+from widestable._kernels.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2
+from widestable._kernels.sweep import run
+from widestable._kernels.tuples import Chain, Model, Plan
+from widestable.inputs import check_training
+from widestable.levy.state import chain_from_atoms, draw_atoms, make_buffers, make_model, make_work
+
+# Small alpha makes data of 1e40, where float64 has no digits left for the noise; the moves do not know the range.
+ALPHA_LOW, ALPHA_HIGH = 0.7, 1.9
+N_ATOMS = 4.0
+N_EXTRA = 3
+
+
+class State(NamedTuple):
+    """What is compared, at the start and at the end of each replicate."""
+
+    alpha: float
+    log_nu: float
+    sigma2: float
+    n_atoms: int
+    mark: np.ndarray
+    angle: np.ndarray
+    norm2: np.ndarray
+    log_likelihood: float
+
+
+def small_model(d: int = 1) -> Model:
+    """Five distinct rows, one of them weighted, with all parameters inferred."""
+    X = np.array([[-1.3, 0.4], [-0.2, -1.0], [0.3, 0.9], [0.9, 0.1], [2.0, -0.6]])[:, :d]
+    data = check_training(X, np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
+    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS)
+    return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA))
+
+
+def draw_parameters(model: Model, rng: np.random.Generator) -> np.ndarray:
+    theta = np.array([1.2, 0.3, -1.0])
+    if model.infer_alpha:
+        theta[ALPHA] = rng.uniform(ALPHA_LOW, ALPHA_HIGH)
+    if model.infer_nu:
+        theta[LOG_NU] = model.log_nu_sd * rng.standard_normal()
+    if model.infer_sigma2:
+        theta[LOG_SIGMA2] = math.log(math.tan(0.5 * math.pi * rng.random()))
+    return theta
+
+
+def draw_data(model: Model, theta: np.ndarray, h: np.ndarray, log_mark: np.ndarray, rng: np.random.Generator) -> Model:
+    """The model with y, and the spread within rows, drawn given parameters and atoms."""
+    alpha, log_nu, log_sigma2 = theta
+    sd = np.exp(0.5 * stable.log_scale_of_mark(log_mark, alpha, log_nu))
+    tau = np.where(h @ model.Z.T >= 0.0, 1.0, -1.0)
+    # Patterns, remainder and noise are all drawn in the eigenbasis, where the last two are independent.
+    variance = np.exp(stable.log_remainder(alpha, log_nu, model.n_atoms)) * model.eigenvalues + np.exp(log_sigma2)
+    y = (sd * rng.standard_normal(sd.size)) @ tau @ model.basis
+    y = y + np.sqrt(variance) * rng.standard_normal(variance.size)
+    return model._replace(y=y, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
+
+
+def describe(chain: Chain) -> State:
+    k = chain.counts[ATOMS]
+    h = chain.h[:k]
+    return State(
+        alpha=chain.theta[ALPHA],
+        log_nu=chain.theta[LOG_NU],
+        sigma2=math.exp(chain.theta[LOG_SIGMA2]),
+        n_atoms=int(k),
+        mark=np.exp(chain.log_mark[:k]),
+        angle=np.arctan2(h[:, 1], h[:, 0]) % np.pi,
+        norm2=np.sum(h**2, axis=1),
+        log_likelihood=chain.log_likelihood[0],
+    )
+
+
+def replicate(model: Model, plan: Plan, n_sweeps: int, rng: np.random.Generator) -> tuple[State, State]:
+    """States before and after `n_sweeps`, from an independent draw of everything."""
+    theta = draw_parameters(model, rng)
+    atoms = draw_atoms(model._replace(has_atoms=True), rng)
+    model = draw_data(model, theta, *atoms, rng)
+    chain = chain_from_atoms(model, theta, *atoms)
+    chain.log_step[:] = np.log(1.5)
+    chain.log_step[[ALPHA_SCALES, ALPHA_MARKS]] = np.log(0.4)
+    work, out = make_work(model), make_buffers(model, 0)
+    run(chain, model, plan, work, rng, 0, 0, False, out)
+    before = describe(chain)
+    run(chain, model, plan, work, rng, n_sweeps, 0, False, out)
+    return before, describe(chain)
+
+
+def p_values(model: Model, plan: Plan, n_sweeps: int, n_replicates: int, rng: np.random.Generator) -> dict[str, float]:
+    """One p-value for each thing looked at."""
+    pairs = [replicate(model, plan, n_sweeps, rng) for _ in range(n_replicates)]
+    after = [pair[1] for pair in pairs]
+    n, width = model.n_atoms, model.Z.shape[1]
+    marks = np.concatenate([s.mark for s in after])
+    angles = np.concatenate([s.angle for s in after])
+    least = np.array([min(s.mark, default=n) for s in after])
+    found = {
+        "marks": stats.kstest(marks, stats.uniform(0.0, n).cdf).pvalue,
+        "least mark": stats.kstest(least[least < n], stats.truncexpon(n).cdf).pvalue,
+        "length of h": stats.kstest(np.concatenate([s.norm2 for s in after]), stats.chi2(width).cdf).pvalue,
+        "number of atoms": poisson_p_value(np.array([s.n_atoms for s in after]), n),
+        # Halves of the replicates, so that the two samples are independent.
+        "log likelihood": stats.ks_2samp(
+            [before.log_likelihood for before, _ in pairs[::2]], [s.log_likelihood for s in after[1::2]]
+        ).pvalue,
+    }
+    if width == 2:
+        found["angle"] = stats.kstest(angles, stats.uniform(0.0, np.pi).cdf).pvalue
+    if model.infer_alpha:
+        law = stats.uniform(ALPHA_LOW, ALPHA_HIGH - ALPHA_LOW)
+        found["alpha"] = stats.kstest([s.alpha for s in after], law.cdf).pvalue
+    if model.infer_nu:
+        found["log nu"] = stats.kstest([s.log_nu for s in after], stats.norm(0.0, model.log_nu_sd).cdf).pvalue
+    if model.infer_sigma2:
+        found["sigma2"] = stats.kstest([s.sigma2 for s in after], stats.halfcauchy().cdf).pvalue
+    return {name: float(p) for name, p in found.items()}
+
+
+def poisson_p_value(counts: np.ndarray, mean: float) -> float:
+    """Chi-squared against Poisson(mean), tails lumped at five expected counts."""
+    edges = np.arange(int(stats.poisson(mean).ppf(0.995)) + 1)
+    expected = np.append(stats.poisson(mean).pmf(edges), stats.poisson(mean).sf(edges[-1]))
+    observed = np.append([np.sum(counts == e) for e in edges], np.sum(counts > edges[-1]))
+    return float(stats.chisquare(observed, expected / expected.sum() * counts.size).pvalue)
+
+
+if __name__ == "__main__":
+    n_replicates, n_sweeps, plan = int(sys.argv[1]), int(sys.argv[2]), Plan(*json.loads(sys.argv[3]))
+    found = p_values(small_model(), plan, n_sweeps, n_replicates, np.random.default_rng(20260101))
+    print(json.dumps(found))

@@ -1,0 +1,107 @@
+"""Every move leaves the posterior invariant, and the check notices when one does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.checks import P_VALUE, check_p_value
+from widestable._kernels.tuples import Plan
+
+from .invariance import p_values, small_model
+
+ROOT = Path(__file__).resolve().parents[2]
+# Which moves run: parameters only where `has_atoms` is off (the atoms are there, but not moved).
+CASES = {
+    "everything": ({}, Plan()),
+    "everything, two inputs": ({"d": 2}, Plan()),
+    "alpha and nu": ({"infer_sigma2": False, "has_atoms": False}, Plan(n_hyper=10)),
+    "alpha": ({"infer_sigma2": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
+    "nu": ({"infer_sigma2": False, "infer_alpha": False, "has_atoms": False}, Plan(n_hyper=10)),
+    "sigma2": ({"infer_alpha": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
+    "births and deaths": ({}, Plan(n_hyper=0, n_births=20, n_passes=0)),
+    "atoms": ({}, Plan(n_hyper=0, n_births=0, n_passes=2)),
+}
+# Enough of the moves, for one sweep, that a wrong one leaves its mark.
+OF_PARAMETERS, OF_ATOMS = Plan(n_hyper=30, n_births=0, n_passes=0), Plan(n_births=20, n_passes=4)
+# What a slip would make of a line of some file.
+SLIPS = {
+    "no Jacobian in move A": (OF_PARAMETERS, "alpha_scales.py", "value - current + log_jacobian", "value - current"),
+    "no prior ratio for nu in move A": (
+        OF_PARAMETERS,
+        "alpha_scales.py",
+        "log_ratio += log_prior_log_nu(log_nu_new, model) - log_prior_log_nu(log_nu, model)",
+        "pass",
+    ),
+    "no prior ratio for nu in move C": (
+        OF_PARAMETERS,
+        "nu.py",
+        "+ log_prior_log_nu(log_nu + change, model) - log_prior_log_nu(log_nu, model)",
+        "",
+    ),
+    "no prior for sigma2": (
+        OF_PARAMETERS,
+        "sigma2.py",
+        "+ log_prior_log_sigma2(new) - log_prior_log_sigma2(log_sigma2)",
+        "",
+    ),
+    "remainder without its weight": (OF_PARAMETERS, "system.py", "1.0 / (g * model.", "1.0 / (model."),
+    "spread within rows forgotten": (OF_PARAMETERS, "system.py", "model.ss_within * math.exp(-log_sigma2)", "0.0"),
+    "birth off by one": (OF_ATOMS, "birth_death.py", "(k + 1.0)", "(k + 2.0)"),
+    "death without k/N": (OF_ATOMS, "birth_death.py", "math.log(n_before / model.n_atoms) - ", "-"),
+    "no factor gamma in the slice": (OF_ATOMS, "scale.py", "return log_mark + log_gain", "return log_gain"),
+    "rotations always accepted": (
+        OF_ATOMS,
+        "propose.py",
+        "if not math.log(1.0 - rng.random()) < log_ratio:",
+        "if False:",
+    ),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("case", CASES)
+def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
+    changes, plan = CASES[case]
+    model = small_model(changes.get("d", 1))
+    model = model._replace(**{name: value for name, value in changes.items() if name != "d"})
+    found = p_values(model, plan, 5, 2000, rng)
+    for name, p_value in found.items():
+        check_p_value(p_value, name, len(found))
+
+
+def run_interpreted(package_root: Path, plan: Plan) -> dict[str, float]:
+    """P-values of the package under `package_root`, without compilation."""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{package_root}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "tests.levy.invariance", "2500", "1", json.dumps(plan)]
+    done = subprocess.run(command, cwd=package_root, env=env, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", [OF_PARAMETERS, OF_ATOMS], ids=["parameters", "atoms"])
+def test_uncompiled_engine_is_invariant(plan: Plan) -> None:
+    found = run_interpreted(ROOT / "src", plan)
+    assert min(found.values()) >= P_VALUE / len(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_noticed(slip: str, tmp_path: Path) -> None:
+    plan, name, right, wrong = SLIPS[slip]
+    shutil.copytree(ROOT / "src" / "widestable", tmp_path / "widestable")
+    path = tmp_path / "widestable" / "_kernels" / name
+    source = path.read_text(encoding="utf-8")
+    assert source.count(right) == 1, f"{name} no longer holds {right!r}: bring this test up to date"
+    path.write_text(source.replace(right, wrong), encoding="utf-8")
+    found = run_interpreted(tmp_path, plan)
+    assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
