@@ -153,7 +153,7 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.6])
 def test_process_has_its_joint_law(alpha: float, rng: np.random.Generator) -> None:
-    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=200, size=20_000)
+    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=200, size=10_000)
     checks.check_characteristic_function(f, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU))
 
 

@@ -80,8 +80,7 @@ def _log_kanter(u: Floats, w: Floats, a: Floats, b: Floats) -> Floats:
     """
     cot = np.cos(u) / np.sin(np.minimum(u, w))
     log_ratio = np.log1p(-2.0 * np.sin(b * u / 2.0) ** 2 - cot * np.sin(b * u))
-    sin_au = np.where(u < w, np.sin(a * u), np.sin(b * np.pi + a * w))
-    return np.asarray(log_ratio / b - np.log(sin_au) + np.log(np.sin(b * u)))
+    return np.asarray(log_ratio / b - np.log(np.sin(a * u)) + np.log(np.sin(b * u)))
 
 
 def _floats(values: ArrayLike) -> Floats:
@@ -182,15 +181,16 @@ def _log_integral_over_u(log_s: Floats, a: Floats, b: Floats) -> Floats:
     log_z0 = np.log(b) + (a / b) * np.log(a) + shift
     low = -0.5 * np.maximum(log_z0, 0.0) - 2.0 * CUT
     high = np.maximum(a * log_s - np.log(np.sin(b * np.pi)), 0.0) + 5.0
-    return _log_trapezoid(log_integrand, low, high)
+    n_steps = 30 + int(-2.2 * np.log(b))  # near alpha = 2 the peak is as narrow as b
+    return _log_trapezoid(log_integrand, low, high, n_steps)
 
 
-def _log_trapezoid(log_f: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+def _log_trapezoid(log_f: Callable[[Floats], Floats], low: Floats, high: Floats, n_steps: int) -> Floats:
     """Log of the integral of a function with one peak in (low, high), for many functions at once."""
-    peak = _golden_section(log_f, low, high)
+    peak = _golden_section(log_f, low, high, n_steps)
     floor = log_f(peak) - CUT
-    left = _bisect(lambda t: log_f(t) < floor, low, peak)
-    right = _bisect(lambda t: log_f(t) >= floor, peak, high)
+    left = _bisect(lambda t: log_f(t) < floor, low, peak, n_steps)
+    right = _bisect(lambda t: log_f(t) >= floor, peak, high, n_steps)
     # The peak is narrow on its right; t = peak + width sinh(y) is fine there and coarse far off.
     width = (right - peak) / 4.0
     first, last = np.arcsinh((left - peak) / width), np.arcsinh((right - peak) / width)
@@ -200,19 +200,19 @@ def _log_trapezoid(log_f: Callable[[Floats], Floats], low: Floats, high: Floats)
     return np.asarray(logsumexp(values, axis=0) + np.log(step * width))
 
 
-def _golden_section(log_f: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Where functions of one peak are largest, to 1e-6 of the bracket: enough to place nodes."""
+def _golden_section(log_f: Callable[[Floats], Floats], low: Floats, high: Floats, n_steps: int) -> Floats:
+    """Where functions of one peak are largest, roughly: enough to place nodes."""
     ratio = (np.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(30):
+    for _ in range(n_steps):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         rising = log_f(left) < log_f(right)
         low, high = np.where(rising, left, low), np.where(rising, high, right)
     return np.asarray((low + high) / 2.0)
 
 
-def _bisect(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> Floats:
+def _bisect(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats, n_steps: int) -> Floats:
     """The point up to which `before` holds, in (low, high)."""
-    for _ in range(30):
+    for _ in range(n_steps):
         middle = (low + high) / 2.0
         still = before(middle)
         low, high = np.where(still, middle, low), np.where(still, high, middle)
