@@ -12,6 +12,8 @@ _digest = zlib.crc32(b"".join(path.read_bytes() for path in _kernels))
 # Set before numba is imported: its disk cache does not notice an edit in another file.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / f"{_digest:08x}"))
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Set before scipy is imported: scikit-learn's checks of array libraries need it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from widestable.cli import ALPHAS, app, prior_figure
 
 
-def test_demo_writes_a_picture(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["demo", "--folder", str(tmp_path / "new"), "--seed", "3"])
+def test_prior_writes_a_picture(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["prior", "--out", str(tmp_path / "new" / "prior.png"), "--seed", "3"])
     assert result.exit_code == 0, result.output
     path = tmp_path / "new" / "prior.png"
     assert path.name in result.output

@@ -19,6 +19,7 @@ LAYERS = [
     ["plots"],
     ["report"],
     ["experiments"],
+    ["demo"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from widestable.network import draw_network, draw_process
 from widestable.plots import plot_stacked
+from widestable.regressor import StableRegressor
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -25,14 +26,33 @@ def main() -> None:
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo/three_jumps.png"),
+    seed: Annotated[int, typer.Option(help="Seed of the data and the sampler.")] = 0,
+    n_jobs: Annotated[int, typer.Option(help="Threads.")] = 2,
+) -> None:
+    """Fit three jumps in noise, beside a Gaussian process: print a table, write a picture."""
+    from widestable import demo as parts
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    parts.compile_first()
+    example = parts.simulate(np.random.default_rng(seed))
+    model = StableRegressor(random_state=seed, n_jobs=n_jobs)
+    outcomes = [parts.run_ours(example, model), parts.run_gp(example)]
+    parts.show([parts.judge(example, outcome) for outcome in outcomes])
+    typer.echo(str(model.jumps()))
+    parts.draw(example, outcomes).savefig(out, dpi=150)
+    typer.echo(f"Both bands: {out}")
+
+
+@app.command()
+def prior(
+    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo/prior.png"),
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
 ) -> None:
     """Draw functions from the prior, and from networks that approach it, and write a picture of them."""
-    path = folder / "prior.png"
-    folder.mkdir(parents=True, exist_ok=True)
-    prior_figure(np.random.default_rng(seed)).savefig(path, dpi=150)
-    typer.echo(f"Functions drawn from the prior: {path}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    prior_figure(np.random.default_rng(seed)).savefig(out, dpi=150)
+    typer.echo(f"Functions drawn from the prior: {out}")
 
 
 def prior_figure(rng: np.random.Generator, n_functions: int = 4) -> Figure:

@@ -52,7 +52,7 @@ class Jumps:
         counts = ", ".join(f"{n}: {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
         lines = [f"Jumps larger than {self.min_size:.3g}; probability of each number of them: {counts}"]
         for low, high, probability, size in zip(self.low, self.high, self.probability, self.size, strict=True):
-            if probability >= 0.05:
+            if probability >= 0.25:
                 lines.append(f"  between {low:.4g} and {high:.4g}: probability {probability:.2f}, size {size:+.3g}")
         return "\n".join(lines)
 

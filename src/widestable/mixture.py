@@ -16,6 +16,7 @@ from scipy.linalg.lapack import dpstrf
 from threadpoolctl import threadpool_limits
 
 from ._kernels.mixture import (
+    FAR,
     Basis,
     Components,
     fill_atom_sums,
@@ -70,7 +71,7 @@ ONE_THREAD = Job()
 
 def prepare(model: Model, X: FloatArray, chains: Sequence[ChainDraws], y_size: float) -> Source:
     """Gather what the kernels need; `y_size` is the largest |y|, the measure of what is a large jump."""
-    train = Basis(model.Z, model.basis, model.eigenvalues, model.sharpness)
+    train = Basis(_writeable(model.Z), _writeable(model.basis), _writeable(model.eigenvalues), model.sharpness)
     return Source(X, train, tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains))
 
 
@@ -85,7 +86,13 @@ def _components(model: Model, draws: ChainDraws, large: float) -> Components:
     spread = g[is_large, None] * model.eigenvalues + sigma2[is_large, None]
     with threadpool_limits(limits=1, user_api="blas"):
         at_rows = (model.y - draws.coefficient[is_large] * spread) @ model.basis.T / model.weight
-    return Components(g, sigma2, draws.coefficient, first, draws.h, draws.size, anchor, np.ascontiguousarray(at_rows))
+    coefficient, h, size = (_writeable(array) for array in (draws.coefficient, draws.h, draws.size))
+    return Components(g, sigma2, coefficient, first, h, size, anchor, np.ascontiguousarray(at_rows))
+
+
+def _writeable(array: FloatArray) -> FloatArray:
+    """Not read-only (a memory map may be): numba would compile everything again for such arrays."""
+    return array if type(array) is np.ndarray and array.flags.writeable else np.array(array)
 
 
 # --- Row by row ------------------------------------------------------------------------------------------
@@ -97,9 +104,23 @@ def quantiles(
     """Quantiles of the mixture at each row of X, shape (m, len(probabilities))."""
 
     def fill(mean: FloatArray, sd: FloatArray, rows: slice, out: FloatArray) -> None:
-        fill_quantiles(mean, sd, probabilities, out)
+        fill_quantiles(mean, sd, probabilities, *_brackets(mean, sd, probabilities), out)
 
     return _by_blocks(source, X, fill, probabilities.size, noise, job)
+
+
+def _brackets(mean: FloatArray, sd: FloatArray, probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where each quantile must lie, shapes (m, len(probabilities)).
+
+    Between the order statistics, of its own rank, of the components' far ends: components of astronomical spread then
+    do not widen the bracket unless the quantile is among them.
+    """
+    rank = probabilities * mean.shape[1]
+    below = np.maximum(np.ceil(rank).astype(np.intp) - 2, 0)
+    above = np.minimum(rank.astype(np.intp) + 1, mean.shape[1] - 1)
+    low = np.partition(mean - FAR * sd, np.unique(below), axis=1)[:, below]
+    high = np.partition(mean + FAR * sd, np.unique(above), axis=1)[:, above]
+    return np.ascontiguousarray(low), np.ascontiguousarray(high)
 
 
 def crps(source: Source, X: FloatArray, y: FloatArray, noise: bool, job: Job = ONE_THREAD) -> FloatArray:

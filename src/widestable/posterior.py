@@ -274,7 +274,7 @@ def _check_probabilities(q: float | Sequence[float]) -> FloatArray:
     probabilities = np.array(q, dtype=float, ndmin=1)
     if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
         raise ValueError(
-            f"Got q = {q!r}, expected probabilities between 0 and 1, ends excluded: at the ends the quantiles are infinite."
+            f"Got q = {q!r}, expected numbers above 0 and below 1: the quantiles of 0 and 1 are infinite."
         )
     return probabilities
 

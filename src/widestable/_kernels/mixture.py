@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .algebra import dot, dot3
-from .jit import inner_kernel, kernel
+from .jit import inner_kernel, kernel, summing_kernel
 from .tuples import FloatArray, IntArray
 from .unit import unit
 
@@ -96,6 +95,16 @@ def nearest_row(k, r):
     return best
 
 
+@summing_kernel
+def explain(q, r, coefficient, draw, precision):
+    """Sums over the eigenbasis: q_j c_j, which is the mean, and q_j**2 p_j, the variance that the data explain."""
+    mean, variance = 0.0, 0.0
+    for j in range(precision.size):
+        mean += q[r, j] * coefficient[draw, j]
+        variance += q[r, j] * q[r, j] * precision[j]
+    return mean, variance
+
+
 @kernel
 def fill_components(Z, k, k_self, train, chain, offset, noise, mean, sd):
     """Mean and s.d. of f (or of an observation) at B new rows given each draw, into columns from `offset` on."""
@@ -111,10 +120,10 @@ def fill_components(Z, k, k_self, train, chain, offset, noise, mean, sd):
         for j in range(n):
             precision[j] = 1.0 / (g * train.eigenvalues[j] + sigma2)
         for r in range(Z.shape[0]):
-            explained = g * dot3(q[r], q[r], precision, n)
-            variance = max(g * (k_self[r] - explained), 0.0) + (sigma2 if noise else 0.0)
+            pull, explained = explain(q, r, chain.coefficient, draw, precision)
+            variance = max(g * (k_self[r] - g * explained), 0.0) + (sigma2 if noise else 0.0)
             atoms = atom_sum(chain, draw, Z, r, train, nearest[r])
-            mean[r, offset + draw] = atoms + g * dot(q[r], chain.coefficient[draw], n)
+            mean[r, offset + draw] = atoms + g * pull
             sd[r, offset + draw] = math.sqrt(variance)
 
 
@@ -184,25 +193,11 @@ def solve(mean, sd, r, probability, low, high):
 
 
 @kernel
-def fill_quantiles(mean, sd, probabilities, out):
-    """Quantiles of the mixture in each row.
-
-    A quantile lies between the order statistics, of the same rank, of the components' far ends: components of
-    astronomical spread then do not widen the bracket unless the quantile is among them.
-    """
-    n_rows, M = mean.shape
-    lows, highs = np.empty(M), np.empty(M)
-    for r in range(n_rows):
-        for i in range(M):
-            lows[i] = mean[r, i] - FAR * sd[r, i]
-            highs[i] = mean[r, i] + FAR * sd[r, i]
-        lows.sort()
-        highs.sort()
+def fill_quantiles(mean, sd, probabilities, low, high, out):
+    """Quantiles of the mixture in each row, each inside its bracket `low`, `high` (rows, probabilities)."""
+    for r in range(mean.shape[0]):
         for j in range(probabilities.size):
-            rank = probabilities[j] * M
-            low = lows[max(math.ceil(rank) - 2, 0)]
-            high = highs[min(int(rank) + 1, M - 1)]
-            out[r, j] = solve(mean, sd, r, probabilities[j], low, high)
+            out[r, j] = solve(mean, sd, r, probabilities[j], low[r, j], high[r, j])
 
 
 # --- Scores ----------------------------------------------------------------------------------------------
@@ -233,12 +228,11 @@ def half_gini_by_pairs(mean, sd, r):
 
 @inner_kernel
 def half_gini_on_grid(mean, sd, r, low, step, F):
-    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes `low + step * i`.
+    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes `low + step * i`, from zeros F.
 
     A component is evaluated at the nodes within its reach only; beyond it adds 1, through a running sum.
     """
     M = mean.shape[1]
-    F[:] = 0.0
     for i in range(M):
         begin = math.ceil((mean[r, i] - FAR * sd[r, i] - low) / step)
         end = int((mean[r, i] + FAR * sd[r, i] - low) / step) + 1
@@ -272,7 +266,7 @@ def fill_crps(mean, sd, y, max_nodes, out):
         step = smallest / NODES_A_SD
         n_nodes = (high - low) / step if step > 0.0 else math.inf
         if n_nodes <= max_nodes:
-            spread = half_gini_on_grid(mean, sd, r, low, step, np.empty(int(n_nodes) + 3))
+            spread = half_gini_on_grid(mean, sd, r, low, step, np.zeros(int(n_nodes) + 3))
         else:
             spread = half_gini_by_pairs(mean, sd, r)
         out[r] = distance - spread
