@@ -53,7 +53,7 @@ def small_model(d: int = 1) -> Model:
 
 
 def draw_parameters(model: Model, rng: np.random.Generator) -> np.ndarray:
-    theta = np.array([1.2, 0.3, -1.0])
+    theta = np.array([1.2, 0.3, -3.0])
     if model.infer_alpha:
         theta[ALPHA] = rng.uniform(ALPHA_LOW, ALPHA_HIGH)
     if model.infer_nu:
@@ -144,6 +144,7 @@ def poisson_p_value(counts: np.ndarray, mean: float) -> float:
 
 
 if __name__ == "__main__":
-    n_replicates, n_sweeps, plan = int(sys.argv[1]), int(sys.argv[2]), Plan(*json.loads(sys.argv[3]))
-    found = p_values(small_model(), plan, n_sweeps, n_replicates, np.random.default_rng(20260101))
+    n_replicates, plan, changes = (json.loads(argument) for argument in sys.argv[1:])
+    model = small_model()._replace(**changes)
+    found = p_values(model, Plan(*plan), 1, n_replicates, np.random.default_rng(20260101))
     print(json.dumps(found))
