@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from tests.checks import check_p_value
 from tests.exact.reference import grid
-from widestable.exact import posterior_predictive
+from widestable.exact import build_partition, posterior_predictive
 
 SIGMA = 0.5
 
@@ -65,10 +65,11 @@ def _noise(n: int) -> np.ndarray:
 
 @cache
 def posterior_draws(
-    name: str, sampler: str, iterations: int = 2500, burn_in: int = 500, n_chains: int = 2, nu: float | None = None
+    name: str, sampler: str, iterations: int = 2000, burn_in: int = 400, n_chains: int = 2, nu: float | None = None
 ) -> Draws:
     """Draws of the exact samplers on one of the examples; the same call runs once a session."""
     X, y, alpha, default_nu = EXAMPLES[name]()
+    partition = build_partition(X)
     chains = [
         posterior_predictive(
             X,
@@ -78,6 +79,7 @@ def posterior_draws(
             sampler=sampler,
             iterations=iterations,
             burn_in=burn_in,
+            partition=partition,
             rng=np.random.default_rng([chain, len(sampler)]),
         )
         for chain in range(n_chains)

@@ -21,11 +21,12 @@ def log_two_exponentials(x, slope, log_a, rate, log_c):
 
 @kernel
 def slice_two_exponentials(x, slope, log_a, rate, log_c, highest, rng):
-    """One slice move of `log_two_exponentials` on (-inf, highest).
+    """One slice move of `log_two_exponentials` on (-inf, highest), or not above x if x is above `highest`.
 
     Ends are moved out by growing steps: a slice of one piece needs only to be covered.
     """
     level = log_two_exponentials(x, slope, log_a, rate, log_c) - rng.standard_exponential()
+    highest = max(highest, x)
     width = 1.0 + 1.0 / rate
     low = x - width * rng.random()
     high = low + width
@@ -55,7 +56,8 @@ def log_noise(x, n_observations, sum_of_squares):
 
 @kernel
 def slice_noise(x, n_observations, sum_of_squares, lowest, rng):
-    """One slice move of log sigma2 on (lowest, inf)."""
+    """One slice move of log sigma2 on (lowest, inf), or not below x if x is below `lowest`."""
+    lowest = min(lowest, x)
     level = log_noise(x, n_observations, sum_of_squares) - rng.standard_exponential()
     width = 1.0
     low = x - width * rng.random()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from widestable.exact import gibbs, metropolis
-from widestable.exact.cells import build_partition
+from widestable.exact.cells import Partition, build_partition
 from widestable.exact.target import Target, build_target, covariance
 from widestable.inputs import TrainingData, check_new_rows, check_training
 
@@ -60,8 +60,8 @@ def posterior_predictive(
     burn_in: int = 1000,
     rng: np.random.Generator,
     sigma2: float | None = None,
+    partition: Partition | None = None,
     keep_covariance: bool = False,
-    max_bytes: int = 2**31,
     progress: bool | None = None,
 ) -> PredictiveDraws:
     """Draws from the posterior of `f` and of new observations, alpha and nu given (Algorithm 1).
@@ -86,10 +86,11 @@ def posterior_predictive(
         Source of all randomness.
     sigma2
         Noise variance, if known; None gives it the prior above.
+    partition
+        `build_partition` of the rows of X followed by those of X_new, if it is at hand: built once, or
+        loaded from a file. None builds it.
     keep_covariance
         Keep the draws of Q_s too.
-    max_bytes
-        Size above which the table of cells is refused.
     progress
         Show a progress bar; None shows it in a terminal only.
 
@@ -110,11 +111,11 @@ def posterior_predictive(
     """
     _check_settings(alpha, nu, sigma2, sampler, iterations, burn_in)
     data = check_training(X, y, standardize=False)
-    rows = data.X
+    given = data.X[data.index]
     if X_new is not None:
-        new = check_new_rows(X_new, n_features=rows.shape[1], scaling=data.scaling)
-        rows = np.concatenate([rows, new])
-    partition = build_partition(rows, max_bytes=max_bytes)
+        new = check_new_rows(X_new, n_features=given.shape[1], scaling=data.scaling)
+        given = np.concatenate([given, new])
+    partition = build_partition(given) if partition is None else _check_partition(partition, given)
     target = build_target(partition, data, alpha=alpha, nu=nu, sigma2=sigma2)
     sweeps = _sweeps(iterations, progress)
     # Matrices are small: threads would spend their time waiting for each other.
@@ -136,6 +137,15 @@ def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str,
             f"burn_in must be at least 0 and below iterations, got burn_in = {burn_in} of {iterations}; "
             "the paper uses 1000 of 3000."
         )
+
+
+def _check_partition(partition: Partition, rows: Floats) -> Partition:
+    if partition.signs.shape[1] != len(rows):
+        raise ValueError(
+            f"The partition has {partition.signs.shape[1]} columns, expected {len(rows)}, one for each row of X and "
+            "X_new. Build it with build_partition(np.concatenate([X, X_new]))."
+        )
+    return partition
 
 
 def _sweeps(iterations: int, progress: bool | None) -> Iterable[int]:

@@ -41,9 +41,11 @@ class Target(NamedTuple):
 
 
 def build_target(partition: Partition, data: TrainingData, *, alpha: float, nu: float, sigma2: float | None) -> Target:
-    """The posterior on a partition whose first columns are the rows of `data`."""
+    """The posterior on a partition whose first columns are the rows of `data` as given, repeats included."""
+    _, first = np.unique(data.index, return_index=True)
+    columns = np.concatenate([first, np.arange(len(data.index), partition.signs.shape[1])])
     return Target(
-        cells=group_cells(partition, len(data.y), alpha, nu),
+        cells=group_cells(partition.signs[:, columns], partition.q, len(first), alpha, nu),
         alpha=alpha,
         y=data.y,
         weight=data.weight,
@@ -53,15 +55,15 @@ def build_target(partition: Partition, data: TrainingData, *, alpha: float, nu: 
     )
 
 
-def group_cells(partition: Partition, n_train: int, alpha: float, nu: float) -> Cells:
-    """Sort cells by the way they split the first `n_train` rows, orientation aside."""
-    signs = partition.signs * partition.signs[:, :1]
+def group_cells(signs: NDArray[np.int8], q: Floats, n_train: int, alpha: float, nu: float) -> Cells:
+    """Sort cells by the way they split the first `n_train` columns, orientation aside."""
+    signs = signs * signs[:, :1]
     packed = np.packbits(signs[:, :n_train] > 0, axis=1)
     _, first, group, sizes = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(group.ravel(), kind="stable")
     return Cells(
         signs=np.ascontiguousarray(signs[order]),
-        log_size=np.log(nu) + 2.0 / alpha * np.log(partition.q[order]),
+        log_size=np.log(nu) + 2.0 / alpha * np.log(q[order]),
         patterns=signs[first, :n_train].astype(np.float64),
         starts=np.concatenate([[0], np.cumsum(sizes)]),
     )
@@ -101,13 +103,13 @@ def log_marginal(target: Target, lower: Floats, sigma2: float) -> float:
 
 
 def initial_scales(target: Target, sigma2: float, rng: np.random.Generator) -> Floats:
-    """log s from the prior, the largest brought down to the size of y."""
+    """log s from the prior, the largest brought down to the size of y, and to what float64 can follow."""
     log_size = target.cells.log_size
     log_s = draw_log_positive(target.alpha, len(log_size), rng)
     if target.alpha == 2.0:
         return log_s
-    log_v = log_size + log_s
-    return np.asarray(np.minimum(log_v, np.log(np.maximum(sigma2, np.mean(target.y**2)))) - log_size)
+    size_of_y = np.log(np.maximum(sigma2, np.mean(target.y**2)))
+    return np.asarray(np.minimum(log_s, min(size_of_y, log_limit(target, sigma2)) - log_size))
 
 
 def draw_coefficients(
