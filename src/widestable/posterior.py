@@ -149,7 +149,7 @@ class Posterior:
     def crps(self, X: Any, y: ArrayLike, *, noise: bool = True, job: Job = ONE_THREAD) -> FloatArray:
         """Continuous ranked probability score at y of the predictive distribution of each row, shape (m,).
 
-        Exact to rounding (about 1e-12 relative); in the units of y, smaller is better.
+        Exact to about 1e-13 of the mixture's own spread; in the units of y, smaller is better.
         """
         scores = mixture.crps(self._source(), self.check_rows(X), self._outputs(y), noise, job)
         return np.asarray(scores * self.data.scaling.y_scale)

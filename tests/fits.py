@@ -1,0 +1,65 @@
+"""Small fitted models that several tests look at, each made once; and slow, obvious twins of predictions."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import numpy as np
+from scipy import optimize, stats
+from sklearn.exceptions import ConvergenceWarning
+
+from widestable import Posterior, StableRegressor
+from widestable.network import arcsine_kernel, sign_patterns
+from widestable.stable import log_remainder
+
+
+def fit(X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None, **parameters: object) -> StableRegressor:
+    """A short run; that it has not converged is no news."""
+    model = StableRegressor(**({"n_chains": 2, "n_sweeps": 60, "random_state": 0} | parameters))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, sample_weight)
+
+
+def line_data() -> tuple[np.ndarray, np.ndarray]:
+    """A jump of 5 at zero, one row repeated with another output, far from zero in both axes."""
+    rng = np.random.default_rng(0)
+    x = np.append(np.linspace(-2.0, 2.0, 14), -2.0)
+    return 100.0 + x[:, None], 30.0 + 5.0 * (x > 0.0) + 0.3 * rng.standard_normal(x.size)
+
+
+@cache
+def line() -> StableRegressor:
+    return fit(*line_data())
+
+
+@cache
+def plane() -> StableRegressor:
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.standard_normal((16, 2)), rng.integers(1, 4, size=16), axis=0)
+    y = 3.0 * (X @ [1.0, -0.5] > 0.1) + 0.2 * rng.standard_normal(len(X))
+    return fit(X, y, rng.uniform(0.5, 1.5, size=len(X)), n_atoms=12)
+
+
+def slow_components(posterior: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of f at scaled rows X given each draw: condition a Gaussian process on y minus the atoms."""
+    data = posterior.data
+    means, variances = [], []
+    for draws in posterior.chains:
+        first = np.concatenate([[0], np.cumsum(draws.n_atoms)])
+        for i in range(len(draws)):
+            h, size = draws.h[first[i] : first[i + 1]], draws.size[first[i] : first[i + 1]]
+            g = np.exp(log_remainder(draws.alpha[i], draws.log_nu[i], posterior.model.n_atoms))
+            noise = np.diag(np.exp(draws.log_sigma2[i]) / data.weight)
+            k = g * arcsine_kernel(X, data.X)
+            solved = np.linalg.solve(g * arcsine_kernel(data.X) + noise, k.T)
+            means.append(size @ sign_patterns(h, X) + solved.T @ (data.y - size @ sign_patterns(h, data.X)))
+            variances.append(g - np.sum(k * solved.T, axis=1))
+    return np.array(means).T, np.array(variances).T
+
+
+def slow_quantile(mean: np.ndarray, sd: np.ndarray, q: float) -> float:
+    """Quantile of an equal mixture of normals by a root finder."""
+    ends = (mean - 40.0 * sd).min(), (mean + 40.0 * sd).max()
+    return optimize.brentq(lambda x: stats.norm.cdf(x, mean, sd).mean() - q, *ends, xtol=1e-14, rtol=1e-14)
