@@ -109,13 +109,13 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = check_training(X, y, sample_weight, standardize=self.standardize)
         validate_data(self, X, skip_check_array=True)
         fixed = self._fixed(data)
-        model = make_model(data, n_atoms=self.n_atoms, **fixed)
-        start = run.start(model, make_seeds(self.random_state, self.n_chains), **fixed)
+        model = make_model(data, n_atoms=float(self.n_atoms), **fixed)
+        start = run.start(model, make_seeds(self.random_state, int(self.n_chains)), **fixed)
 
         def draw(setup: run.Setup) -> run.Sample:
             if self.n_sweeps is None:
-                return run.sample_until_converged(start, setup, self.max_sweeps)
-            return run.sample_fixed(start, setup, self.n_sweeps)
+                return run.sample_until_converged(start, setup, int(self.max_sweeps))
+            return run.sample_fixed(start, setup, int(self.n_sweeps))
 
         return self._run(draw, data, model)
 
@@ -135,16 +135,16 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         def draw(setup: run.Setup) -> run.Sample:
             if n_sweeps is None:
-                return run.sample_until_converged(sample, setup, sample.n_sweeps + self.max_sweeps)
-            return _extend(sample, setup, n_sweeps)
+                return run.sample_until_converged(sample, setup, sample.n_sweeps + int(self.max_sweeps))
+            return _extend(sample, setup, int(n_sweeps))
 
         return self._run(draw, data, model)
 
     def _fixed(self, data: TrainingData) -> dict[str, Any]:
-        """Fixed parameters in the units of the scaled data."""
+        """Fixed parameters in the units of the scaled data; plain floats, for which code is compiled once."""
         y_scale2 = data.scaling.y_scale * data.scaling.y_scale
-        scaled = {name: getattr(self, name) for name in ("nu", "sigma2")}
-        return {"alpha": self.alpha} | {k: None if v is None else float(v) / y_scale2 for k, v in scaled.items()}
+        given = {"alpha": (self.alpha, 1.0), "nu": (self.nu, y_scale2), "sigma2": (self.sigma2, y_scale2)}
+        return {name: None if value is None else float(value) / unit for name, (value, unit) in given.items()}
 
     def _run(self, draw: Callable[[run.Setup], run.Sample], data: TrainingData, model: Any) -> Self:
         with reporter(self.progress) as report:
