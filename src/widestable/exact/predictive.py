@@ -155,7 +155,7 @@ def _sweeps(iterations: int, progress: bool | None) -> Iterable[int]:
     from rich.console import Console
     from rich.progress import track
 
-    return track(range(iterations), "Sampling", console=Console(stderr=True), transient=True)
+    return track(range(iterations), "Sampling", console=Console(stderr=True))
 
 
 def _collect(
