@@ -13,6 +13,9 @@ from widestable.exact.gibbs import GibbsState
 from widestable.exact.target import Target, build_target
 from widestable.inputs import check_training
 
+# Independent replicates in checks of the joint law.
+N = 1500
+
 
 def a_few_steps(rng: np.random.Generator, parameters: Parameters, target: Target) -> After:
     state = GibbsState(*parameters, f=np.empty(0))
@@ -24,7 +27,7 @@ def a_few_steps(rng: np.random.Generator, parameters: Parameters, target: Target
 @pytest.mark.statistical
 @pytest.mark.parametrize("alpha", [0.7, 1.0, 1.6])
 def test_joint_law_is_invariant(alpha: float, rng: np.random.Generator) -> None:
-    check_joint_law(replicates(a_few_steps, alpha, 1500, rng), alpha, rng)
+    check_joint_law(replicates(a_few_steps, alpha, N, rng), alpha, rng)
 
 
 @pytest.mark.statistical
@@ -35,13 +38,13 @@ class TestBrokenSamplersAreSeen:
             gibbs, "update_scales_given_coefficients", lambda size, z, *rest: right(size, z / 2.0, *rest)
         )
         with pytest.raises(AssertionError):
-            check_joint_law(replicates(a_few_steps, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(a_few_steps, 1.0, N, rng), 1.0, rng)
 
     def test_one_degree_of_freedom_too_many(self, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
         right = gibbs.slice_noise
         monkeypatch.setattr(gibbs, "slice_noise", lambda x, n, *rest: right(x, n + 1.0, *rest))
         with pytest.raises(AssertionError):
-            check_joint_law(replicates(a_few_steps, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(a_few_steps, 1.0, N, rng), 1.0, rng)
 
     def test_angles_never_moved(self, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
         right = gibbs.update_scales_given_coefficients
@@ -52,7 +55,7 @@ class TestBrokenSamplersAreSeen:
 
         monkeypatch.setattr(gibbs, "update_scales_given_coefficients", fresh_angles)
         with pytest.raises(AssertionError):
-            check_joint_law(replicates(a_few_steps, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(a_few_steps, 1.0, N, rng), 1.0, rng)
 
 
 def test_scales_given_coefficients_at_alpha_one(rng: np.random.Generator) -> None:

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from tests.checks import check_cdf
 from widestable._kernels import log_concave_slice as kernels
 
-N = 4000
+N = 2500
 
 
 def moved(x: np.ndarray, *parameters: float, rng: np.random.Generator) -> np.ndarray:

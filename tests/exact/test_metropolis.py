@@ -24,6 +24,10 @@ def state_at(target: Target, log_s: np.ndarray, sigma2: float) -> MetropolisStat
     return MetropolisState(log_s, sigma2, lower, log_marginal(target, lower, sigma2))
 
 
+# Independent replicates in checks of the joint law.
+N = 1500
+
+
 def a_few_steps(rng: np.random.Generator, parameters: Parameters, target: Target) -> After:
     state = state_at(target, parameters.log_s, parameters.sigma2)
     for _ in range(5):
@@ -148,7 +152,7 @@ def test_batches_do_not_change_the_chain(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.statistical
 @pytest.mark.parametrize("alpha", [0.7, 1.0, 1.6])
 def test_joint_law_is_invariant(alpha: float, rng: np.random.Generator) -> None:
-    check_joint_law(replicates(a_few_steps, alpha, 1500, rng), alpha, rng)
+    check_joint_law(replicates(a_few_steps, alpha, N, rng), alpha, rng)
 
 
 @pytest.mark.statistical
@@ -161,7 +165,7 @@ class TestBrokenSamplersAreSeen:
 
         monkeypatch.setattr(metropolis, "update_scales", accept_all)
         with pytest.raises(AssertionError, match=r"sigma2|y given"):
-            check_joint_law(replicates(a_few_steps, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(a_few_steps, 1.0, N, rng), 1.0, rng)
 
     def test_nu_ignored_in_the_scale_update(self, rng: np.random.Generator) -> None:
         def without_nu(rng, parameters, target):
@@ -169,7 +173,7 @@ class TestBrokenSamplersAreSeen:
             return a_few_steps(rng, parameters, target._replace(cells=cells))
 
         with pytest.raises(AssertionError, match=r"scale|sigma2|y given"):
-            check_joint_law(replicates(without_nu, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(without_nu, 1.0, N, rng), 1.0, rng)
 
     def test_half_cauchy_proposal_without_its_root(
         self, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
@@ -187,7 +191,7 @@ class TestBrokenSamplersAreSeen:
         step_sigma2 = metropolis._step_sigma2
         monkeypatch.setattr(metropolis, "_step_sigma2", lambda rng, *rest: step_sigma2(Squared(rng), *rest))
         with pytest.raises(AssertionError, match=r"sigma2|y given"):
-            check_joint_law(replicates(a_few_steps, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(a_few_steps, 1.0, N, rng), 1.0, rng)
 
     def test_repeated_rows_counted_once(self, rng: np.random.Generator) -> None:
         def once(rng, parameters, target):
@@ -195,7 +199,7 @@ class TestBrokenSamplersAreSeen:
             return after._replace(target=target)
 
         with pytest.raises(AssertionError, match=r"sigma2|y given"):
-            check_joint_law(replicates(once, 1.0, 1500, rng), 1.0, rng)
+            check_joint_law(replicates(once, 1.0, N, rng), 1.0, rng)
 
 
 def test_small_target_groups_cells() -> None:
