@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +13,7 @@ from scipy.special import logsumexp
 
 from tests import fits
 from tests.checks import check_mean
+from tests.conftest import ROOT
 from widestable import StableRegressor, mixture
 from widestable._kernels import mixture as kernels
 from widestable.inputs import check_new_rows
@@ -261,3 +265,29 @@ def test_too_many_joint_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("widestable.posterior.MAX_JOINT_ROWS", 3)
     with pytest.raises(ValueError, match="Got 4 rows to draw jointly, expected at most 3"):
         fits.line().sample_y(np.zeros((4, 1)))
+
+
+# --- Without the compiler --------------------------------------------------------------------------------
+
+
+def test_kernels_are_plain_python_too() -> None:
+    """What numba compiles and what Python runs are the same numbers."""
+    code = (
+        "import numpy as np; from tests.test_mixture import quantiles_of, crps_of\n"
+        "mean, sd = np.array([[0.0, 1.0, -3.0, 1e20]]), np.array([[1.0, 0.0, 0.5, 1e10]])\n"
+        "q = quantiles_of(mean, sd, np.array([0.1, 0.4, 0.9])).tolist()\n"
+        "print(q, crps_of(mean, sd, np.ones(1)).tolist(), crps_of(mean[:, :1], sd[:, :1], np.ones(1)).tolist())"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", code]
+    plain = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    mean, sd = np.array([[0.0, 1.0, -3.0, 1e20]]), np.array([[1.0, 0.0, 0.5, 1e10]])
+    compiled = np.concatenate(
+        [
+            quantiles_of(mean, sd, np.array([0.1, 0.4, 0.9])).ravel(),
+            crps_of(mean, sd, np.ones(1)),
+            crps_of(mean[:, :1], sd[:, :1], np.ones(1)),
+        ]
+    )
+    numbers = np.array([float(word) for word in plain.replace("[", " ").replace("]", " ").replace(",", " ").split()])
+    np.testing.assert_allclose(numbers, compiled, rtol=1e-10)

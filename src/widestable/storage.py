@@ -12,7 +12,7 @@ import io
 import json
 import math
 import os
-import tempfile
+import uuid
 import zipfile
 from dataclasses import fields
 from pathlib import Path
@@ -64,16 +64,15 @@ def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[s
         for name, array in arrays.items()
     }
     text = json.dumps(meta, indent=1).encode()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(temporary, "x", zipfile.ZIP_STORED) as archive:
             for name, blob in {META: text, **{f"{name}.npy": blob for name, blob in blobs.items()}}.items():
                 archive.writestr(zipfile.ZipInfo(name), blob)
             archive.comment = _sha256(text).encode()
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _arrays_of(posterior: Posterior) -> Arrays:
@@ -142,7 +141,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
         return _posterior_of(meta, arrays), meta["parameters"]
     except UnreadableFileError as error:
         raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {error}") from None
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError):
         raise UnreadableFileError(
             f"Cannot read {os.fspath(path)!r}: not a widestable model, or cut short; save the model again."
         ) from None
@@ -182,7 +181,7 @@ def _read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
         raise UnreadableFileError(f"it is damaged ({name} has a wrong size or is compressed); save the model again.")
     try:
         return archive.read(info)
-    except (zipfile.BadZipFile, EOFError):
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError):
         raise UnreadableFileError(
             f"it is damaged (the contents of {name} have changed); save the model again."
         ) from None

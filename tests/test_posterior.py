@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests import fits
+from widestable import Posterior
+
+
+def test_draws_have_a_chain_and_a_draw_axis_and_the_users_units() -> None:
+    model = fits.line()
+    posterior, scaling = model.posterior_, model.posterior_.data.scaling
+    assert posterior.alpha.shape == posterior.nu.shape == posterior.sigma2.shape == (2, 40)
+    assert posterior.f.shape == (2, 40, 14)
+    np.testing.assert_allclose(posterior.nu[1], np.exp(posterior.chains[1].log_nu) * scaling.y_scale**2)
+    np.testing.assert_allclose(posterior.sigma2[0], np.exp(posterior.chains[0].log_sigma2) * scaling.y_scale**2)
+    assert 28.0 < np.median(posterior.f) < 37.0
+    assert repr(posterior) == "Posterior(2 chains of 40 draws, 14 distinct rows, 1 input)"
+
+
+def test_stored_function_values_follow_the_predictive_distribution() -> None:
+    """Probability integral transform: each draw of f, given its own Gaussian, is standard normal."""
+    posterior = fits.plane().posterior_
+    mean, variance = fits.slow_components(posterior, posterior.data.X[posterior.model.rows])
+    drawn = np.concatenate([draws.f for draws in posterior.chains]).T
+    z = (drawn - mean) / np.sqrt(variance)
+    # Draws are independent of each other given their Gaussians; rows of one draw are not: use one row a draw.
+    one_a_draw = z[np.arange(z.shape[1]) % z.shape[0], np.arange(z.shape[1])]
+    assert stats.kstest(one_a_draw, "norm").pvalue > 1e-4
+
+
+def test_the_sample_can_be_cut_into_its_rounds_again() -> None:
+    posterior = fits.plane().posterior_
+    sample = posterior.sample
+    assert len(sample.rounds) == 8
+    again = Posterior.from_sample(posterior.data, posterior.model, sample)
+    for one, two in zip(posterior.chains, again.chains, strict=True):
+        for name in vars(one):
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert sample.rounds[3].draws[0].h.base is not None  # a view
+
+
+# --- Ways out ------------------------------------------------------------------------------------------------
+
+
+def test_arviz_gets_exactly_the_pinned_names_and_shapes() -> None:
+    posterior = fits.line().posterior_
+    tree = posterior.to_arviz()
+    assert set(tree.posterior.data_vars) == {"alpha", "nu", "sigma2", "f"}
+    assert tree.posterior["f"].dims == ("chain", "draw", "row")
+    assert tree.posterior["nu"].dims == ("chain", "draw")
+    np.testing.assert_array_equal(tree.posterior["f"], posterior.f)
+    assert set(tree.sample_stats.data_vars) == {"lp", "n_atoms"}
+    assert tree.observed_data["y"].dims == ("row",)
+    assert set(tree.children) == {"posterior", "sample_stats", "observed_data"}
+    # The first row is the repeated one: its observation is the mean of the two.
+    _, y = fits.line_data()
+    assert float(tree.observed_data["y"][0]) == pytest.approx((y[0] + y[14]) / 2.0)
+
+
+def test_arviz_leaves_out_what_was_fixed() -> None:
+    posterior = fits.fit(*fits.line_data(), alpha=1.5, sigma2=0.2).posterior_
+    assert set(posterior.to_arviz().posterior.data_vars) == {"nu", "f"}
+    assert posterior.inferred == ("nu",)
+
+
+def test_arviz_gets_likelihood_and_predictions_on_request() -> None:
+    posterior = fits.line().posterior_
+    tree = posterior.to_arviz(log_likelihood=True, posterior_predictive=True, random_state=3)
+    y = np.asarray(tree.observed_data["y"])
+    sd = np.sqrt(posterior.sigma2[:, :, None] / posterior.data.weight)
+    np.testing.assert_allclose(tree.log_likelihood["y"], stats.norm.logpdf(y, posterior.f, sd), rtol=1e-10)
+    noise = (np.asarray(tree.posterior_predictive["y"]) - posterior.f) / np.sqrt(posterior.sigma2)[:, :, None]
+    assert stats.kstest(noise.ravel(), "norm").pvalue > 1e-4
+
+
+def test_at_most_500_rows_are_kept_evenly_spread() -> None:
+    X = np.linspace(0.0, 1.0, 1003)[:, None]
+    posterior = fits.fit(X, np.sin(6.0 * X[:, 0]), alpha=2.0, nu=1.0, sigma2=0.1, n_chains=1, n_sweeps=12).posterior_
+    rows = np.asarray(posterior.to_arviz().posterior["row"])
+    assert rows.size == 500
+    assert rows[0] == 0
+    assert rows[-1] == 1002
+    assert np.diff(rows).max() <= 3
+
+
+def test_summary_shows_medians_intervals_and_convergence() -> None:
+    posterior = fits.fit(*fits.line_data(), nu=2.0).posterior_
+    table = posterior.summary()
+    assert list(table.index) == ["alpha", "nu", "sigma2", "f (worst)"]
+    assert list(table.columns) == ["median", "5%", "95%", "rhat", "ess"]
+    assert table.loc["alpha", "median"] == np.median(posterior.alpha)
+    assert np.isnan(table.loc["nu", "rhat"])  # fixed
+    found = posterior.convergence()
+    assert table.loc["alpha", "rhat"] == found.rhat[0]
+    assert table.loc["f (worst)", "ess"] == found.ess[2:].min()
+    assert posterior.names[:3] == ["alpha", "sigma2", "f at distinct row 0"]
