@@ -87,6 +87,8 @@ def test_too_many_cells_says_how_many_and_what_else_to_use(rng: np.random.Genera
     with pytest.raises(ValueError, match="up to 7 cells"):
         build_partition(rng.normal(size=(4, 2)), max_bytes=7 * 4 - 1)
     build_partition(rng.normal(size=(4, 2)), max_bytes=7 * 4)
+    with pytest.raises(ValueError, match=r"30 distinct rows in 7 dimensions.* cells"):
+        build_partition(rng.normal(size=(30, 7)))
 
 
 @pytest.mark.parametrize("X", [[1.0, 2.0], [[np.nan]], [[np.inf, 1.0]], np.empty((0, 2))])

@@ -56,6 +56,12 @@ def test_units_of_y_scale_the_draws(sampler: str) -> None:
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
+def test_little_noise_interpolates(sampler: str) -> None:
+    draws = run(X[1:], Y[1:], sampler=sampler, sigma2=1e-8)
+    np.testing.assert_allclose(draws.f_train, np.tile(Y[1:], (20, 1)), atol=1e-3)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_or_two_rows(sampler: str, n: int) -> None:
     draws = run(X[:n], Y[:n], sampler=sampler)
@@ -101,6 +107,7 @@ def test_gibbs_finds_the_jumps() -> None:
         ({"alpha": 2.1}, r"alpha must lie in \(0, 2\]"),
         ({"nu": -1.0}, "nu must be positive"),
         ({"sigma2": 0.0}, "sigma2 must be positive"),
+        ({"sigma2": 1e-12}, "too small beside y"),
         ({"sampler": "nuts"}, r"one of \['gibbs', 'metropolis'\], got 'nuts'"),
         ({"burn_in": 30}, "burn_in = 30 of 30"),
         ({"X_new": [[0.0, 1.0]]}, "2 features"),

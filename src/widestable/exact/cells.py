@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from widestable.exact.general import general_cells
+from widestable.exact.general import general_cells, n_bytes_of_corners
 from widestable.exact.line import line_cells
 from widestable.exact.plane import plane_cells
 from widestable.exact.whiten import drop_flat_dimensions
@@ -71,7 +71,7 @@ def build_partition(
     rng
         Source of those directions. None is a fixed seed, so that the partition depends on X alone.
     max_bytes
-        Size above which the table of signs is refused.
+        Memory above which a partition is refused, before it is built.
 
     Returns
     -------
@@ -131,9 +131,11 @@ def _as_inputs(X: ArrayLike) -> NDArray[np.float64]:
 def _refuse_too_many(n_given: int, n_rows: int, n_dimensions: int, max_bytes: int) -> None:
     n_cells = n_cells_bound(n_rows, n_dimensions)
     n_bytes = n_cells * n_given
+    if n_dimensions > 2:
+        n_bytes += n_bytes_of_corners(n_rows, n_dimensions)
     if n_bytes > max_bytes:
         raise ValueError(
-            f"{n_rows} distinct rows in {n_dimensions} dimensions make up to {n_cells} cells, a table of "
+            f"{n_rows} distinct rows in {n_dimensions} dimensions make up to {n_cells} cells, which need "
             f"{n_bytes / 2**30:.3g} GiB; the limit is {max_bytes / 2**30:.3g} GiB. Use fewer rows (training "
             "and new rows count together), raise max_bytes, or use StableRegressor, which has no such limit."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, islice, product
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,11 @@ def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tup
     cells = _merge_corners(Z / np.linalg.norm(Z, axis=1, keepdims=True), back)
     q, standard_error = _sum_to_one(*_measure(cells, X, n_directions, rng))
     return cells.signs, q, standard_error
+
+
+def n_bytes_of_corners(n: int, d: int) -> int:
+    """Memory for the pairs of a cell and a vertex of n rows in general position: signs, walls and vertex."""
+    return comb(n, d) * 2**d * (2 * -(-n // 8) + 3 * 8 * (d + 1))
 
 
 def all_sign_vectors(rows: Floats) -> Signs:
@@ -148,7 +154,7 @@ def _merge_corners(rows: Floats, back: Floats) -> Cells:
         signs=2 * np.unpackbits(packed, axis=1, count=len(rows)).astype(np.int8) - 1,
         walls=np.unpackbits(touching, axis=1, count=len(rows)).astype(np.bool_),
         centre=np.add.reduceat(ray, starts, axis=0),
-        spread=np.add.reduceat(ray[:, :, None] * ray[:, None, :], starts, axis=0),
+        spread=np.stack([np.add.reduceat(ray * column[:, None], starts, axis=0) for column in ray.T], axis=1),
     )
 
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from widestable.exact import gibbs, metropolis
 from widestable.exact.cells import Partition, build_partition
-from widestable.exact.target import Target, build_target, covariance
+from widestable.exact.target import SIGNAL_TO_NOISE, Target, build_target, covariance
 from widestable.inputs import TrainingData, check_new_rows, check_training
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,8 @@ def posterior_predictive(
     rng
         Source of all randomness.
     sigma2
-        Noise variance, if known; None gives it the prior above.
+        Noise variance, if known; None gives it the prior above. Signal may exceed noise by a factor of 1e13
+        in variance; beyond that float64 cannot follow, and such states have no prior probability.
     partition
         `build_partition` of the rows of X followed by those of X_new, if it is at hand: built once, or
         loaded from a file. None builds it.
@@ -117,6 +118,7 @@ def posterior_predictive(
         given = np.concatenate([given, new])
     partition = build_partition(given) if partition is None else _check_partition(partition, given)
     target = build_target(partition, data, alpha=alpha, nu=nu, sigma2=sigma2)
+    _refuse_tiny_noise(target)
     sweeps = _sweeps(iterations, progress)
     # Matrices are small: threads would spend their time waiting for each other.
     with threadpool_limits(1, user_api="blas"):
@@ -146,6 +148,16 @@ def _check_partition(partition: Partition, rows: Floats) -> Partition:
             "X_new. Build it with build_partition(np.concatenate([X, X_new]))."
         )
     return partition
+
+
+def _refuse_tiny_noise(target: Target) -> None:
+    """Signals a hundred times the size of y must stay within what float64 can follow."""
+    lowest = 100.0 * np.mean(target.y**2) * target.n_observations / SIGNAL_TO_NOISE
+    if target.sigma2 is not None and target.sigma2 < lowest:
+        raise ValueError(
+            f"sigma2 = {target.sigma2} is too small beside y for float64: expected at least {lowest:.2g}. "
+            "Raise sigma2, or centre y."
+        )
 
 
 def _sweeps(iterations: int, progress: bool | None) -> Iterable[int]:
