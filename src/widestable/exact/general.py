@@ -72,7 +72,7 @@ def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tup
 
 def n_bytes_of_corners(n: int, d: int) -> int:
     """Memory for the pairs of a cell and a vertex of n rows in general position: signs, walls and vertex."""
-    return comb(n, d) * 2**d * (2 * -(-n // 8) + 3 * 8 * (d + 1))
+    return (comb(n, d) << d) * (2 * -(-n // 8) + 3 * 8 * (d + 1))
 
 
 def all_sign_vectors(rows: Floats) -> Signs:
