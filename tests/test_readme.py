@@ -1,0 +1,78 @@
+"""The code in README.md and docs/ runs, says what it says, and the links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+
+
+def blocks(page: str) -> list[str]:
+    """Python code in a page, block after block."""
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def run(page: str) -> dict[str, Any]:
+    """Run all blocks of a page in one namespace, as a reader would."""
+    names: dict[str, Any] = {}
+    for block in blocks(page):
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+# Whether a short run converges may differ between machines in the last bit; the answer must not.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_readme_finds_the_jump() -> None:
+    names = run("README.md")
+    model = names["model"]
+    assert model.predict([[-1.0], [1.0]]) == pytest.approx([0.0, 5.0], abs=0.5)
+    low, high = model.predict_interval([[-1.0], [1.0]]).T
+    assert np.all((low < [0.0, 5.0]) & (high > [0.0, 5.0]))
+    jumps = model.jumps()
+    surest = jumps.probability.argmax()
+    assert jumps.low[surest] < 0.25 <= jumps.high[surest] + 0.01
+    assert jumps.size[surest] == pytest.approx(5.0, abs=1.0)
+
+
+def test_readme_example_is_about_ten_lines() -> None:
+    (example,) = blocks("README.md")
+    assert len([line for line in example.splitlines() if line.strip()]) <= 11
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_exact_page() -> None:
+    names = run("docs/exact.md")
+    assert names["partition"].signs.shape == (4849, 130)
+    assert names["draws"].f_new.shape == (200, 81)
+    truth = 5.0 * (names["X_new"] > 0).sum(axis=1)
+    off_the_jumps = np.abs(names["X_new"]).min(axis=1) > 0.3
+    assert np.abs(names["median"] - truth)[off_the_jumps].max() < 1.0
+
+
+def test_cross_validation_page() -> None:
+    search = run("docs/cross_validation.md")["search"]
+    scores = search.cv_results_["mean_test_score"]
+    assert -search.best_score_ == pytest.approx(np.min(-scores))
+    # The noise alone costs 0.4; a constant prediction costs 2.5.
+    assert 0.3 < -search.best_score_ < 1.2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).is_file(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_named_in_tables_exist(page: Path) -> None:
+    """Names such as `levy/run.py` in back quotes, from the page's own tables and text."""
+    places = [ROOT, ROOT / "src/widestable", ROOT / "src/widestable/_kernels", ROOT / "src/widestable/exact"]
+    places.append(ROOT / "tests/exact")
+    for name in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8")):
+        assert any((place / name).is_file() for place in places), f"{page.name} names {name}"
