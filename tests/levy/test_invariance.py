@@ -26,11 +26,12 @@ CASES = {
     "alpha": ({"infer_sigma2": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
     "nu": ({"infer_sigma2": False, "infer_alpha": False, "has_atoms": False}, Plan(n_hyper=10)),
     "sigma2": ({"infer_alpha": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
-    "births and deaths": ({}, Plan(n_hyper=0, n_births=20, n_passes=0)),
-    "atoms": ({}, Plan(n_hyper=0, n_births=0, n_passes=2)),
+    "births and deaths": ({}, Plan(n_hyper=0, n_births=20, n_passes=0, n_pairs=0)),
+    "atoms": ({}, Plan(n_hyper=0, n_births=0, n_passes=2, n_pairs=0)),
+    "pairs": ({}, Plan(n_hyper=0, n_births=0, n_passes=0)),
 }
 # Enough of the moves, for one sweep, that a wrong one leaves its mark.
-OF_PARAMETERS, OF_ATOMS = Plan(n_hyper=30, n_births=0, n_passes=0), Plan(n_births=20, n_passes=4)
+OF_PARAMETERS, OF_ATOMS = Plan(n_hyper=30, n_births=0, n_passes=0, n_pairs=0), Plan(n_births=20, n_passes=3)
 # A tight prior of nu, and little noise, make slips that touch them plainer.
 TIGHT: dict[str, object] = {"log_nu_sd": 0.3}
 TIGHT_AND_QUIET = {"log_nu_sd": 0.3, "infer_sigma2": False}
@@ -64,7 +65,13 @@ SLIPS = {
         "+ log_prior_log_sigma2(new) - log_prior_log_sigma2(log_sigma2)",
         "",
     ),
-    "remainder without its weight": (OF_PARAMETERS, TIGHT_AND_QUIET, "system.py", "1.0 / (g * model.", "1.0 / (model."),
+    "remainder without its weight": (
+        OF_PARAMETERS,
+        TIGHT_AND_QUIET,
+        "system.py",
+        "1.0 / (g * model.",
+        "1.0 / (0.0 * model.",
+    ),
     "spread within rows forgotten": (
         OF_PARAMETERS,
         TIGHT,
@@ -75,6 +82,7 @@ SLIPS = {
     "birth off by one": (OF_ATOMS, {}, "birth_death.py", "(k + 1.0)", "(k + 2.0)"),
     "death without k/N": (OF_ATOMS, {}, "birth_death.py", "math.log(n_before / model.n_atoms) - ", "-"),
     "no factor gamma in the slice": (OF_ATOMS, {}, "scale.py", "return log_mark + log_gain", "return log_gain"),
+    "one factor gamma for two marks": (OF_ATOMS, {}, "pair.py", "return 2.0 * shift", "return shift"),
     "rotations always accepted": (
         OF_ATOMS,
         {},

@@ -10,6 +10,7 @@ from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
 from .jit import inner_kernel, kernel
 from .names import ATOMS, BIRTH, DEATH, SWEEPS
+from .pair import update_pair
 from .record import record
 from .reference import by_reference
 from .system import refresh
@@ -58,7 +59,7 @@ def settle(chain, model, work, saved):
 
 @inner_kernel
 def sweep(chain, model, plan, work, rng, adapt):
-    """Parameters, births and deaths, then every atom. The system is fresh before and after."""
+    """Parameters, births and deaths, every atom, then pairs. The system is fresh before and after."""
     remember(chain, work.saved)
     value = chain.log_likelihood[0]
     for _ in range(plan.n_hyper):
@@ -78,6 +79,8 @@ def sweep(chain, model, plan, work, rng, adapt):
                 chain.tally[DEATH, 1] += death(chain, model, work, rng)
         for k in range(plan.n_passes * chain.counts[ATOMS]):
             update_atom(chain, model, plan, work, rng, k % chain.counts[ATOMS])
+        for _ in range(plan.n_pairs):
+            update_pair(chain, model, work, rng)
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)
