@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import jumps as jump_summary
 from . import mixture
-from ._kernels.tuples import FloatArray, Model
+from ._kernels.tuples import FloatArray, IntArray, Model
 from .diagnostics import Convergence, convergence, warn_unless_converged
 from .inputs import TrainingData, check_new_rows, scale_outputs, unscale_outputs
 from .jumps import Jumps
@@ -114,9 +114,9 @@ class Posterior:
         return np.stack([draws.log_density for draws in self.chains])
 
     @property
-    def n_atoms(self) -> FloatArray:
+    def n_atoms(self) -> IntArray:
         """Atoms above the threshold, shape (chains, draws)."""
-        return np.stack([draws.n_atoms for draws in self.chains]).astype(float)
+        return np.stack([draws.n_atoms for draws in self.chains])
 
     @property
     def inferred(self) -> tuple[str, ...]:
