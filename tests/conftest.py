@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zlib
 from pathlib import Path
 
@@ -17,6 +18,16 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the engine once, into the cache, before several workers would each compile it."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        from widestable import StableRegressor
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            StableRegressor(n_sweeps=24, n_chains=1, progress=False).fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]])
 
 
 @pytest.fixture
