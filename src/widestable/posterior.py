@@ -273,9 +273,7 @@ def _part(draws: ChainDraws, start: int, stop: int) -> ChainDraws:
 def _check_probabilities(q: float | Sequence[float]) -> FloatArray:
     probabilities = np.array(q, dtype=float, ndmin=1)
     if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
-        raise ValueError(
-            f"Got q = {q!r}, expected numbers above 0 and below 1: the quantiles of 0 and 1 are infinite."
-        )
+        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: the quantiles of 0 and 1 are infinite.")
     return probabilities
 
 
