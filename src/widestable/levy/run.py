@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -104,26 +104,26 @@ def advance(
     return ChainState(chain, rng), concatenate(parts) if parts else None
 
 
-class Setup(NamedTuple):
+@dataclass(frozen=True)
+class Setup:
     """What a run is made with, the same for all its rounds."""
 
     model: Model
     n_jobs: int | None = None
-    report: Reporter = Reporter()
-    plan: Plan = Plan()
+    report: Reporter = field(default_factory=Reporter)
+    plan: Plan = field(default_factory=Plan)
 
 
 def run_round(
     setup: Setup, states: Sequence[ChainState], n_sweeps: int, thin: int, adapt: bool
 ) -> tuple[tuple[ChainState, ...], Round]:
     """Advance all chains; KeyboardInterrupt leaves `states` as they were."""
-    model, n_jobs, report, plan = setup
     try:
-        results = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(advance)(model, plan, state, n_sweeps, thin, adapt, report) for state in states
+        results = Parallel(n_jobs=setup.n_jobs, prefer="threads")(
+            delayed(advance)(setup.model, setup.plan, state, n_sweeps, thin, adapt, setup.report) for state in states
         )
     except KeyboardInterrupt:
-        report.stopped.set()
+        setup.report.stopped.set()
         raise
     draws = tuple(part for _, part in results if part is not None)
     return tuple(state for state, _ in results), Round(n_sweeps, draws)
