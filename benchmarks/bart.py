@@ -1,7 +1,8 @@
 """Time to convergence beside BART: real estate, alpha and nu inferred, one thread, compilation excluded.
 
 Four chains of ours run until R-hat <= 1.01 and ESS >= 400 for alpha, nu, sigma2 and f at every row, or to the default
-maximum of sweeps (the table then shows a larger R-hat or a smaller ESS); four stochtree chains make 10 grow-from-root, 500 burn-in and 1000 kept draws each. Three interleaved runs; medians.
+maximum of sweeps (the table then shows a larger R-hat or a smaller ESS). Four stochtree chains make 10 grow-from-root,
+500 burn-in and 1000 kept draws each. Three interleaved runs; medians.
 """
 
 from __future__ import annotations
