@@ -11,6 +11,7 @@ BENCHMARKS = {
     "growth": "time and memory of a sweep as the number of rows doubles",
     "bart": "time to convergence beside four BART chains, on real estate; three jumps beside that",
     "plans": "which blend of moves gives most effective samples a second",
+    "sizes": "whether to integrate sizes out or to draw them and hold them while atoms move",
     "three_jumps": "coverage and error on 50 simulated data sets, beside a Gaussian process",
     "predict_rows": "memory and time of predicting 100 000 rows",
     "engines": "effective samples a second of the jump engine over the published algorithm",
