@@ -30,7 +30,10 @@ def main() -> None:
         print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
         if not arguments.list:
             started = time.perf_counter()
-            importlib.import_module(f"benchmarks.{name}").main()
+            try:
+                importlib.import_module(f"benchmarks.{name}").main()
+            except FileNotFoundError as missing:
+                print(f"skipped: {missing}", flush=True)
             print(f"({time.perf_counter() - started:.0f} s)", flush=True)
 
 

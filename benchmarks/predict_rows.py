@@ -1,6 +1,8 @@
 """Memory and time of predicting at many rows from a fit on 276 rows of the real-estate data.
 
-python -m benchmarks.predict_rows path/to/real_estate.csv [rows, 100 000 by default] [threads, 2 by default]
+python -m benchmarks.predict_rows [rows, 100 000 by default] [threads, 2 by default]
+
+The peak is that of the whole process, so run it alone to read it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import time
 
 import numpy as np
 
+from benchmarks.problems import real_estate_rows
 from widestable import StableRegressor
 
 
@@ -19,14 +22,12 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
-def main(path: str, n_rows: int = 100_000, n_jobs: int = 2) -> None:
+def main(n_rows: int = 100_000, n_jobs: int = 2) -> None:
     """Print seconds and peak memory."""
-    table = np.genfromtxt(path, delimiter=",", names=True)
+    X, y = real_estate_rows()
     rng = np.random.default_rng(0)
-    rows = rng.permutation(table.size)[:276]
-    X = np.column_stack([table["latitude"], table["longitude"]])
     started = time.perf_counter()
-    model = StableRegressor(random_state=0, n_jobs=n_jobs).fit(X[rows], table["price_per_unit_area"][rows])
+    model = StableRegressor(random_state=0, n_jobs=n_jobs).fit(X, y)
     print(f"{model.posterior_}, converged {model.posterior_.converged}, {time.perf_counter() - started:.1f} s")
     print(f"peak memory after the fit {peak_megabytes():.0f} MB")
     X_new = rng.uniform(X.min(axis=0), X.max(axis=0), size=(n_rows, 2))
@@ -38,4 +39,4 @@ def main(path: str, n_rows: int = 100_000, n_jobs: int = 2) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(*map(int, sys.argv[1:]))

@@ -40,7 +40,7 @@ def data_folder() -> Path:
     """Where real_estate.csv is; a sentence instead of a traceback when it is nowhere."""
     folder = os.environ.get("WIDESTABLE_DATA", "")
     if not (Path(folder) / "real_estate.csv").is_file():
-        raise SystemExit("Set WIDESTABLE_DATA to the folder that holds real_estate.csv to run this benchmark.")
+        raise FileNotFoundError("set WIDESTABLE_DATA to the folder that holds real_estate.csv to run this benchmark")
     return Path(folder)
 
 
