@@ -12,9 +12,11 @@ PLANS = {
     "default": DEFAULT,
     "no pairs": DEFAULT._replace(n_pairs=0),
     "no reflections": DEFAULT._replace(n_reflections=0),
-    "six rotations": DEFAULT._replace(n_rotations=6),
+    "one rotation": DEFAULT._replace(n_rotations=1),
+    "eight rotations": DEFAULT._replace(n_rotations=8),
     "few births": DEFAULT._replace(n_births=1),
-    "parameters once": DEFAULT._replace(n_hyper=1),
+    "parameters twice": DEFAULT._replace(n_hyper=2),
+    "many pairs": DEFAULT._replace(n_pairs=20),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from rich.table import Table
 from widestable._kernels.tuples import Model, Plan
 from widestable.diagnostics import convergence
 from widestable.inputs import TrainingData, check_training
-from widestable.levy.run import Sample, Setup, quantities, sample_fixed, start
+from widestable.levy.run import Sample, Setup, extend, quantities, sample_fixed, start, warm_up
 from widestable.levy.state import make_model
 
 
@@ -113,6 +114,16 @@ def run_fixed(
     model, sample = new_run(data, fixed, n_chains, seed)
     started = time.perf_counter()
     sample = sample_fixed(sample, Setup(model, 1, plan=plan or Plan()), n_sweeps)
+    return mixing(sample, model, time.perf_counter() - started)
+
+
+def run_every_sweep(data: TrainingData, fixed: Fixed, n_sweeps: int, n_chains: int) -> Mixing:
+    """The same with a draw kept after every sweep, for engines that do so too."""
+    model, sample = new_run(data, fixed, n_chains, seed=0)
+    setup = Setup(model, 1)
+    started = time.perf_counter()
+    sample = warm_up(replace(sample, thin=1), setup, n_sweeps // 3)
+    sample = extend(sample, setup, n_sweeps - n_sweeps // 3)
     return mixing(sample, model, time.perf_counter() - started)
 
 

@@ -9,11 +9,13 @@ from .jump_measure import log_scale_of_mark
 from .loose import attach, detach
 from .names import ALPHA, LOG_NU, REFLECTION, ROTATION
 from .reflection import reflect
-from .rotation import rotate
+from .rotation import QUARTER_TURN, rotate
 from .scale import update_scale
 
 # An atom whose scale explains less than this part of the noise is turned once only: it hardly matters.
 MATTERS = math.log(0.1)
+# Larger turns of one that matters flip many rows, which costs much and is hardly ever accepted.
+SMALL_TURN = 0.3
 
 
 @inner_kernel
@@ -29,12 +31,12 @@ def update_atom(chain, model, plan, work, rng, k):
         work.projection[i] = total
     # The number of tries may depend on the scale and on the noise, which these moves leave alone.
     log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
-    n_rotations, n_reflections = 1, 0
+    n_rotations, n_reflections, largest = 1, 0, QUARTER_TURN
     if log_v + math.log(work.total_precision[0]) > MATTERS:
-        n_rotations, n_reflections = plan.n_rotations, plan.n_reflections
+        n_rotations, n_reflections, largest = plan.n_rotations, plan.n_reflections, SMALL_TURN
     for _ in range(n_rotations):
         chain.tally[ROTATION, 0] += 1
-        chain.tally[ROTATION, 1] += rotate(chain, model, work, rng, k)
+        chain.tally[ROTATION, 1] += rotate(chain, model, work, rng, k, largest)
     if n > 0:
         for _ in range(n_reflections):
             chain.tally[REFLECTION, 0] += 1

@@ -7,15 +7,16 @@ import math
 from .jit import inner_kernel
 from .propose import try_hyperplane
 
-# The angle is log-uniform over the decades between a fraction of a data spacing and a quarter turn.
-LOG_SMALLEST, LOG_LARGEST = math.log(3e-4), math.log(0.5 * math.pi)
+# The angle is log-uniform between a fraction of a data spacing and the largest turn that is asked for.
+LOG_SMALLEST = math.log(1e-3)
+QUARTER_TURN = 0.5 * math.pi
 
 
 @inner_kernel
-def rotate(chain, model, work, rng, k):
-    """One rotation of the loose atom k; returns 1 when accepted."""
+def rotate(chain, model, work, rng, k, largest):
+    """One rotation of the loose atom k by at most `largest`; returns 1 when accepted."""
     n, width = model.Z.shape
-    angle = math.exp(LOG_SMALLEST + (LOG_LARGEST - LOG_SMALLEST) * rng.random())
+    angle = math.exp(LOG_SMALLEST + (math.log(largest) - LOG_SMALLEST) * rng.random())
     cosine, sine = math.cos(angle), math.sin(angle)
     for j in range(width):
         work.xi[j] = rng.standard_normal()

@@ -38,12 +38,12 @@ class Model(NamedTuple):
 class Plan(NamedTuple):
     """How much of each move a sweep makes."""
 
-    n_hyper: int = 2  # rounds of alpha, nu and sigma2
-    n_births: int = 6  # births or deaths
+    n_hyper: int = 1  # rounds of alpha, nu and sigma2
+    n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
-    n_rotations: int = 2  # of each atom that matters, in a pass
+    n_rotations: int = 4  # of each atom that matters, in a pass
     n_reflections: int = 1  # likewise
-    n_pairs: int = 20  # pairs of near-parallel atoms
+    n_pairs: int = 8  # pairs of near-parallel atoms
 
 
 class Chain(NamedTuple):
