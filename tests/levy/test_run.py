@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import _thread
 import math
 import pickle
-import threading
+import signal
+import subprocess
+import sys
 from dataclasses import fields
 
 import numpy as np
@@ -106,19 +107,35 @@ def test_ctrl_c_keeps_whole_rounds(model: Model) -> None:
         np.testing.assert_array_equal(part.theta, chain.theta[: len(part)])
 
 
-def test_ctrl_c_reaches_threads(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    first_rounds = []
-    monkeypatch.setattr(engine, "has_converged", lambda draws, suspects: (False, suspects))
+ENDLESS_RUN = """
+import signal, numpy as np
+import widestable.levy.run as engine
+from widestable.inputs import check_training
+from widestable.levy.state import make_model
+signal.signal(signal.SIGINT, signal.default_int_handler)
+engine.has_converged = lambda draws, suspects: (False, suspects)
+X = np.linspace(-1.0, 1.0, 8)[:, None]
+model = make_model(check_training(X, X[:, 0]), alpha=None, nu=None, sigma2=None, n_atoms=15)
+start = engine.start(model, np.random.SeedSequence(0).spawn(2))
+setup = engine.Setup(model, n_jobs=2)
+sample = engine.sample_until_converged(start, setup, 10**8, lambda sample: print("round", flush=True))
+print("kept", sample.n_draws, sample.interrupted, flush=True)
+"""
 
-    def press_after_first_round(sample: Sample) -> None:
-        if not first_rounds:
-            threading.Timer(0.2, _thread.interrupt_main).start()
-        first_rounds.append(sample)
 
-    # Without the interrupt this run would take hours.
-    sample = sample_until_converged(new_sample(model), Setup(model, n_jobs=2), 10**8, on_round=press_after_first_round)
-    assert sample.interrupted
-    assert sample.n_sweeps < 10**7
+def test_ctrl_c_reaches_threads() -> None:
+    with subprocess.Popen([sys.executable, "-c", ENDLESS_RUN], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "round\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            rest, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    last = rest.splitlines()[-1].split()
+    assert last[0] == "kept"
+    assert int(last[1]) >= 256
+    assert last[2] == "True"
 
 
 def test_ctrl_c_before_any_draw_is_an_interrupt(model: Model) -> None:
