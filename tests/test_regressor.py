@@ -164,7 +164,10 @@ def test_wrong_parameters_are_refused_with_a_remedy(name: str, value: object) ->
 @quiet
 def test_numpy_scalars_are_fine_as_parameters() -> None:
     values = {"alpha": np.float32(1.5), "n_chains": np.int64(1), "n_sweeps": np.int32(30), "n_atoms": np.int8(5)}
-    StableRegressor(**values, standardize=np.True_, random_state=np.int64(3)).fit([[0.0], [1.0]], [0.0, 1.0])
+    model = StableRegressor(**values, standardize=np.True_, random_state=np.int64(3))
+    plain = StableRegressor(alpha=1.5, n_chains=1, n_sweeps=30, n_atoms=5, random_state=3)
+    predictions = [m.fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.3]]) for m in (model, plain)]
+    np.testing.assert_array_equal(*predictions)
 
 
 def test_parameters_are_stored_untouched_and_cloned() -> None:
