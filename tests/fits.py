@@ -10,7 +10,7 @@ from scipy import optimize, stats
 from sklearn.exceptions import ConvergenceWarning
 
 from widestable import Posterior, StableRegressor
-from widestable.network import arcsine_kernel, sign_patterns
+from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder
 
 
@@ -42,6 +42,14 @@ def plane() -> StableRegressor:
     return fit(X, y, rng.uniform(0.5, 1.5, size=len(X)), n_atoms=12)
 
 
+@cache
+def smooth() -> StableRegressor:
+    """Smooth units whose sharpness differs from draw to draw."""
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.standard_normal((14, 2)), 2, axis=0)[1:]
+    return fit(X, np.sin(X[:, 0]) + 3.0 * (X[:, 1] > 0.2) + 0.2 * rng.standard_normal(len(X)), sharpness=None)
+
+
 def slow_components(posterior: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of f at scaled rows X given each draw: condition a Gaussian process on y minus the atoms."""
     data = posterior.data
@@ -52,10 +60,13 @@ def slow_components(posterior: Posterior, X: np.ndarray) -> tuple[np.ndarray, np
             h, size = draws.h[first[i] : first[i + 1]], draws.size[first[i] : first[i + 1]]
             g = np.exp(log_remainder(draws.alpha[i], draws.log_nu[i], posterior.model.n_atoms))
             noise = np.diag(np.exp(draws.log_sigma2[i]) / data.weight)
-            k = g * arcsine_kernel(X, data.X)
-            solved = np.linalg.solve(g * arcsine_kernel(data.X) + noise, k.T)
-            means.append(size @ sign_patterns(h, X) + solved.T @ (data.y - size @ sign_patterns(h, data.X)))
-            variances.append(g - np.sum(k * solved.T, axis=1))
+            sharpness = draws.sharpness[i]
+            k = g * arcsine_kernel(X, data.X, sharpness)
+            solved = np.linalg.solve(g * arcsine_kernel(data.X, sharpness=sharpness) + noise, k.T)
+            at_new, at_rows = (unit_patterns(h, rows, sharpness) for rows in (X, data.X))
+            means.append(size @ at_new + solved.T @ (data.y - size @ at_rows))
+            self = g * np.diag(arcsine_kernel(X, sharpness=sharpness))
+            variances.append(self - np.sum(k * solved.T, axis=1))
     return np.array(means).T, np.array(variances).T
 
 

@@ -41,7 +41,7 @@ def crps_of(mean: np.ndarray, sd: np.ndarray, y: np.ndarray, max_nodes: float = 
 # --- Components ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
 def test_components_are_those_of_a_gaussian_process_on_what_the_atoms_leave(which) -> None:
     model = which()
     X = new_rows(model)
@@ -133,7 +133,7 @@ def test_quantiles_never_cross(rng: np.random.Generator) -> None:
     assert np.all(np.diff(found, axis=1) >= -1e-11 * np.abs(found[:, 1:]))
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_row_gets_the_same_bits_in_any_company(which, noise: bool) -> None:
     model = which()
@@ -230,18 +230,21 @@ def one_draw(which, draw: int = 7) -> tuple[mixture.Source, np.ndarray, np.ndarr
                             first=np.array([0, atoms.stop - atoms.start]), h=chain.h[atoms], size=chain.size[atoms],
                             anchor=np.array([-1]))  # fmt: skip
     X = new_rows(model, 5)
-    return source._replace(chains=(single,)), X, fits.slow_components(model.posterior_, X)[0][:, draw]
+    source = source._replace(chains=(single,), sharpness=(source.sharpness[0][kept],))
+    return source, X, fits.slow_components(model.posterior_, X)[0][:, draw]
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
 def test_joint_draws_have_the_mean_and_covariance_of_the_draw(which, rng: np.random.Generator) -> None:
     source, X, mean = one_draw(which)
     chain = source.chains[0]
     f = mixture.joint_draws(source, X, 4000, False, rng).T
     check_mean(f, mean)
-    k = mixture.arcsine_kernel(X, source.X) @ source.train.basis
-    precision = 1.0 / (chain.g * source.train.eigenvalues + chain.sigma2)
-    covariance = chain.g * mixture.arcsine_kernel(X) - chain.g**2 * (k * precision) @ k.T
+    sharpness = source.sharpness[0][0]
+    train = source.basis(sharpness)
+    k = mixture.arcsine_kernel(X, source.X, sharpness) @ train.basis
+    precision = 1.0 / (chain.g * train.eigenvalues + chain.sigma2)
+    covariance = chain.g * mixture.arcsine_kernel(X, sharpness=sharpness) - chain.g**2 * (k * precision) @ k.T
     products = (f - mean)[:, :, None] * (f - mean)[:, None, :]
     check_mean(products, covariance)
     y = mixture.joint_draws(source, X, 4000, True, rng).T

@@ -137,7 +137,7 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
     X = np.linspace(-1.0, 1.0, 100)[:, None]
     shapes = []
 
-    def record(rows: np.ndarray, log_v: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def record(rows: np.ndarray, log_v: np.ndarray, sharpness: float, rng: np.random.Generator) -> np.ndarray:
         shapes.append(log_v.size * len(rows))
         return np.zeros((len(log_v), len(rows)))
 

@@ -88,7 +88,7 @@ def test_at_most_500_rows_are_kept_evenly_spread() -> None:
 def test_summary_shows_medians_intervals_and_convergence() -> None:
     posterior = fits.fit(*fits.line_data(), nu=2.0).posterior_
     table = posterior.summary()
-    assert list(table.index) == ["alpha", "nu", "sigma2", "f (worst)"]
+    assert list(table.index) == ["alpha", "nu", "sigma2", "sharpness", "f (worst)"]
     assert list(table.columns) == ["median", "5%", "95%", "rhat", "ess"]
     assert table.loc["alpha", "median"] == np.median(posterior.alpha)
     assert np.isnan(table.loc["nu", "rhat"])  # fixed

@@ -210,8 +210,8 @@ def test_a_missing_file_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_the_remedy(saved: Path) -> None:
-    edit_meta(saved, lambda meta: meta.update(version=2))
-    refuse(saved, "it has format 2, and this version of widestable reads format 1; install a newer widestable")
+    edit_meta(saved, lambda meta: meta.update(version=3))
+    refuse(saved, "it has format 3, and this version of widestable reads formats 1 to 2; install a newer widestable")
 
 
 def test_a_missing_array_is_refused(saved: Path) -> None:
@@ -249,7 +249,7 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("chain0.coefficient", lambda a: a[:, :-1]),
         ("chain1.theta", lambda a: a * np.nan),
         ("model.rows", lambda a: a + 10**6),
-        ("model.basis", lambda a: a[:-1]),
+        ("model.grid", lambda a: a[:-1]),
         ("data.X", lambda a: a.ravel()),
         ("extra", lambda a: np.zeros(3)),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,12 +56,10 @@ class Jumps:
         return "\n".join(lines)
 
 
-def summarise(data: TrainingData, sharpness: float, chains: Sequence[ChainDraws], min_size: float) -> Jumps:
+def summarise(data: TrainingData, chains: Sequence[ChainDraws], min_size: float) -> Jumps:
     """Count jumps in every draw; with one input, look between each pair of neighbouring points."""
     if not min_size >= 0.0:
         raise ValueError(f"Got min_size = {min_size}, expected a number of zero or more: give it in the units of y.")
-    if not math.isinf(sharpness):
-        raise ValueError(f"Got units of sharpness {sharpness}: f is continuous, expected sign units.")
     scaled = min_size / data.scaling.y_scale
     if data.X.shape[1] > 1 or len(data.X) == 1:
         n_jumps = np.concatenate([_count_patterns(data.X, draws, scaled) for draws in chains])

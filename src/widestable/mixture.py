@@ -28,7 +28,8 @@ from ._kernels.mixture import (
 from ._kernels.tuples import FloatArray, IntArray, Model
 from .levy.draws import ChainDraws
 from .levy.progress import wants_bar
-from .network import add_constant, arcsine_kernel
+from .levy.state import with_sharpness
+from .network import add_constant, arcsine_kernel, kernel_diagonal
 from .stable import log_remainder
 
 # New rows computed together by one thread.
@@ -48,15 +49,26 @@ Fill = Callable[[FloatArray, FloatArray, slice, FloatArray], None]
 
 
 class Source(NamedTuple):
-    """All that predictions are made of: the training rows, their eigenbasis, and the draws of each chain."""
+    """All that predictions are made of: the training rows, and the draws of each chain."""
 
     X: FloatArray  # (n, d)
-    train: Basis
+    model: Model
     chains: tuple[Components, ...]
+    sharpness: tuple[FloatArray, ...]  # of each chain's draws
 
     @property
     def n_draws(self) -> int:
         return sum(chain.g.size for chain in self.chains)
+
+    @property
+    def units(self) -> FloatArray:
+        """The values of the sharpness among the draws, sorted."""
+        return np.unique(np.concatenate(self.sharpness))
+
+    def basis(self, sharpness: float) -> Basis:
+        """Eigenbasis of the training rows' kernel for one sharpness."""
+        model = with_sharpness(self.model, int(np.flatnonzero(self.model.grid == sharpness)[0]))
+        return Basis(model.Z, model.basis, model.eigenvalues, model.sharpness)
 
 
 class Job(NamedTuple):
@@ -71,8 +83,8 @@ ONE_THREAD = Job()
 
 def prepare(model: Model, X: FloatArray, chains: Sequence[ChainDraws], y_size: float) -> Source:
     """Gather what the kernels need; `y_size` is the largest |y|, the measure of what is a large jump."""
-    train = Basis(_writeable(model.Z), _writeable(model.basis), _writeable(model.eigenvalues), model.sharpness)
-    return Source(X, train, tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains))
+    components = tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains)
+    return Source(X, model, components, tuple(draws.sharpness for draws in chains))
 
 
 def _components(model: Model, draws: ChainDraws, large: float) -> Components:
@@ -82,12 +94,14 @@ def _components(model: Model, draws: ChainDraws, large: float) -> Components:
     is_large = np.zeros(len(draws), dtype=bool)
     is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
     anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
-    # The coefficient holds y minus the atoms, P (y - T' size): undo P and the eigenbasis.
-    spread = g[is_large, None] * model.eigenvalues + sigma2[is_large, None]
-    with threadpool_limits(limits=1, user_api="blas"):
-        at_rows = (model.y - draws.coefficient[is_large] * spread) @ model.basis.T / model.weight
+    # The coefficient is (g K + noise)^-1 (y - atoms): undo the inverse.
+    at_rows = np.empty((int(is_large.sum()), model.row_y.size))
+    for row, draw in zip(at_rows, np.flatnonzero(is_large), strict=True):
+        K = arcsine_kernel(model.Z[:, 1:], sharpness=draws.sharpness[draw])
+        c = draws.coefficient[draw]
+        row[:] = model.row_y - g[draw] * (K * c).sum(axis=1) - sigma2[draw] / model.weight * c
     coefficient, h, size = (_writeable(array) for array in (draws.coefficient, draws.h, draws.size))
-    return Components(g, sigma2, coefficient, first, h, size, anchor, np.ascontiguousarray(at_rows))
+    return Components(g, sigma2, coefficient, first, h, size, anchor, at_rows)
 
 
 def _writeable(array: FloatArray) -> FloatArray:
@@ -144,12 +158,13 @@ def log_density(source: Source, X: FloatArray, y: FloatArray, job: Job = ONE_THR
 def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, FloatArray]:
     """Mean and s.d. of every component of the mixture at each row, shapes (m, draws)."""
     mean, sd = np.empty((2, len(X), source.n_draws))
-    Z, k = add_constant(X), arcsine_kernel(X, source.X)
-    k_self = np.ones(len(X))  # K0(x, x)
-    offset = 0
-    for chain in source.chains:
-        fill_components(Z, k, k_self, source.train, chain, offset, noise, mean, sd)
-        offset += chain.g.size
+    Z = add_constant(X)
+    for sharpness in source.units:
+        k, k_self = arcsine_kernel(X, source.X, sharpness), kernel_diagonal(X, sharpness)
+        train, offset = source.basis(sharpness), 0
+        for chain, values in zip(source.chains, source.sharpness, strict=True):
+            fill_components(Z, k, k_self, train, chain, np.flatnonzero(values == sharpness), offset, noise, mean, sd)
+            offset += chain.g.size
     return mean, sd
 
 
@@ -201,18 +216,21 @@ def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng:
 
     Goes through all stored draws before it uses one again.
     """
-    nearest = np.argmax(arcsine_kernel(X, source.X), axis=1).astype(np.int64)
     where = [(chain, draw) for chain in source.chains for draw in range(chain.g.size)]
+    which = _shuffled(len(where), n_samples, rng)
+    sharpness = np.concatenate(source.sharpness)[which]
     Z, atoms = add_constant(X), np.empty(len(X))
     out = np.empty((len(X), n_samples))
     with threadpool_limits(limits=1, user_api="blas"):
-        conditional = _condition(source, X)
-        for column, which in enumerate(_shuffled(len(where), n_samples, rng)):
-            chain, draw = where[which]
-            fill_atom_sums(Z, nearest, source.train, chain, draw, atoms)
-            out[:, column] = atoms + _draw_remainder(source.train, conditional, chain, draw, rng)
-            if noise:
-                out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
+        for value in np.unique(sharpness):
+            train, k = source.basis(value), arcsine_kernel(X, source.X, value)
+            conditional, nearest = _condition(train, X, k), np.argmax(k, axis=1).astype(np.int64)
+            for column in np.flatnonzero(sharpness == value):
+                chain, draw = where[which[column]]
+                fill_atom_sums(Z, nearest, train, chain, draw, atoms)
+                out[:, column] = atoms + _draw_remainder(train, conditional, chain, draw, source.model.weight, rng)
+                if noise:
+                    out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
     return out
 
 
@@ -222,24 +240,27 @@ def _shuffled(n: int, n_samples: int, rng: np.random.Generator) -> IntArray:
     return np.concatenate([*rounds, np.empty(0, np.int64)])[:n_samples].astype(np.int64)
 
 
-def _condition(source: Source, X: FloatArray) -> Conditional:
-    eigenvalues = source.train.eigenvalues
+def _condition(train: Basis, X: FloatArray, k: FloatArray) -> Conditional:
+    eigenvalues = train.eigenvalues
     kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues.max()
-    q = arcsine_kernel(X, source.X) @ source.train.basis
+    q = k @ train.basis
     weights = np.divide(q, eigenvalues, out=np.zeros_like(q), where=kept)
     # Pivoting makes the factor exact for repeated rows and for rows the training data contain.
-    packed, pivots, rank, _ = dpstrf(arcsine_kernel(X) - weights @ q.T, tol=1e-14, lower=1)
+    K = arcsine_kernel(X, sharpness=train.sharpness)
+    packed, pivots, rank, _ = dpstrf(K - weights @ q.T, tol=1e-14, lower=1)
     factor = np.empty((len(X), rank))
     factor[pivots - 1] = np.tril(packed)[:, :rank]
     return Conditional(weights, factor)
 
 
 def _draw_remainder(
-    train: Basis, conditional: Conditional, chain: Components, draw: int, rng: np.random.Generator
+    train: Basis, conditional: Conditional, chain: Components, draw: int, weight: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     g, sigma2 = chain.g[draw], chain.sigma2[draw]
     spread = g * train.eigenvalues
     sd = np.sqrt(spread * (sigma2 / (spread + sigma2)))
-    e = spread * chain.coefficient[draw] + sd * rng.standard_normal(sd.size)
+    # B' undoes the B in the coefficient, up to the weights.
+    rotated = (chain.coefficient[draw] / weight) @ train.basis
+    e = spread * rotated + sd * rng.standard_normal(sd.size)
     apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
     return np.asarray(conditional.weights @ e + np.sqrt(g) * apart)

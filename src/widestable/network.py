@@ -1,7 +1,8 @@
-"""The network and its limit: kernel, sign patterns, and draws from the prior.
+"""The network and its limit: kernel, patterns of the units, and draws from the prior.
 
 A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its
 limit is `sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process (its measure is in `stable`).
+Smooth units have `erf(sharpness * h . z)` in place of the sign.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.special import erf, gammaln
 
 from widestable.stable import draw_log_positive, log_remainder, log_scale_of_mark
 
@@ -20,7 +21,9 @@ __all__ = [
     "draw_hyperplanes",
     "draw_network",
     "draw_process",
+    "kernel_diagonal",
     "sign_patterns",
+    "unit_patterns",
 ]
 
 Floats = NDArray[np.float64]
@@ -45,32 +48,50 @@ def add_constant(X: ArrayLike) -> Floats:
     return np.hstack([np.ones((len(X), 1)), X])
 
 
-def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
-    """`K0(x, x') = E[sign(h.z) sign(h.z')] = (2/pi) arcsin(z.z' / (|z| |z'|))`, shape (n, n2).
+def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float = np.inf) -> Floats:
+    """`K(x, x') = E[unit(h.z) unit(h.z')]` of sign units, or of erf units of the given sharpness, shape (n, n2).
 
-    Computed as `1 - (2/pi) angle(z, z')` with the angle from chords of the unit sphere: exact on the
-    diagonal, accurate for rows that nearly coincide, and each entry depends on its two rows only, to the last
-    bit.
+    `(2/pi) arcsin(c)` with c the cosine `z.z' / (|z| |z'|)` for sign units and
+    `2 w^2 z.z' / sqrt((1 + 2 w^2 |z|^2)(1 + 2 w^2 |z'|^2))` for `erf(w h.z)`. Computed as `1 - (2/pi) arccos(c)` from
+    `1 - c` and `1 + c`, which are sums of squares: exact on the diagonal of sign units, accurate for rows that nearly
+    coincide, and each entry depends on its two rows only, to the last bit.
 
     Examples
     --------
     >>> arcsine_kernel([[-1.0], [1.0]])  # (1, -1) and (1, 1) are orthogonal
     array([[1., 0.],
            [0., 1.]])
+    >>> arcsine_kernel([[-1.0], [1.0]], sharpness=1.0).round(3)
+    array([[0.59, 0.  ],
+           [0.  , 0.59]])
     """
-    E = _unit_rows(X)
-    E2 = E if X2 is None else _unit_rows(X2)
-    apart2, along2 = np.zeros((2, len(E), len(E2)))
+    E, gap = _rows_in_ball(X, sharpness)
+    E2, gap2 = (E, gap) if X2 is None else _rows_in_ball(X2, sharpness)
+    apart2 = np.add.outer(gap, gap2)
+    along2 = apart2.copy()
     for column, column2 in zip(E.T, E2.T, strict=True):
         apart2 += np.subtract.outer(column, column2) ** 2
         along2 += np.add.outer(column, column2) ** 2
     return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(apart2), np.sqrt(along2)))
 
 
-def _unit_rows(X: ArrayLike) -> Floats:
+def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> Floats:
+    """`K(x, x)` of `arcsine_kernel` at each row, shape (n,): 1 for sign units, less for smooth ones."""
+    E, gap = _rows_in_ball(X, sharpness)
+    along2 = 2.0 * gap + 4.0 * np.sum(E**2, axis=1)
+    return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(2.0 * gap), np.sqrt(along2)))
+
+
+def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
+    """`e = z / sqrt(|z|^2 + 1/(2 w^2))` and `1 - |e|^2` for each row; on the unit sphere for sign units."""
+    if not sharpness > 0.0:
+        raise ValueError(f"Got sharpness = {sharpness}, expected a number above 0: inf stands for sign units.")
     Z = add_constant(X)
-    Z /= np.abs(Z).max(axis=1, keepdims=True)  # squares of large inputs would overflow
-    return np.asarray(Z / np.sqrt((Z**2).sum(axis=1, keepdims=True)))
+    largest = np.abs(Z).max(axis=1)  # squares of large inputs would overflow
+    Z /= largest[:, None]
+    inside = 0.5 / (sharpness * largest) ** 2 if np.isfinite(sharpness) else np.zeros(len(Z))
+    norm2 = (Z**2).sum(axis=1) + inside
+    return np.asarray(Z / np.sqrt(norm2)[:, None]), np.asarray(inside / norm2)
 
 
 def draw_hyperplanes(n: int, d: int, rng: np.random.Generator) -> Floats:
@@ -100,6 +121,19 @@ def sign_patterns(hyperplanes: ArrayLike, X: ArrayLike) -> NDArray[np.int8]:
     return np.where(side >= 0.0, np.int8(1), np.int8(-1))
 
 
+def unit_patterns(hyperplanes: ArrayLike, X: ArrayLike, sharpness: float = np.inf) -> Floats:
+    """Values of the units at each row: `erf(sharpness h . (1, x))`, or the sign when sharpness is infinite.
+
+    Examples
+    --------
+    >>> unit_patterns([[-1.0, 1.0]], [[0.0], [1.0], [2.0]], sharpness=0.5).round(2)
+    array([[-0.52,  0.  ,  0.52]])
+    """
+    if np.isinf(sharpness):
+        return sign_patterns(hyperplanes, X).astype(np.float64)
+    return np.asarray(erf(sharpness * (np.asarray(hyperplanes, dtype=np.float64) @ add_constant(X).T)))
+
+
 def draw_network(
     X: ArrayLike,
     width: int,
@@ -109,6 +143,7 @@ def draw_network(
     rng: np.random.Generator,
     weights: Weights = "stable",
     size: int = 1,
+    sharpness: float = np.inf,
 ) -> Floats:
     """Prior draws of a network with `width` hidden units at the rows of X, shape (size, n).
 
@@ -132,7 +167,7 @@ def draw_network(
         for start in range(0, width, n_units):
             shape = (len(block), min(n_units, width - start))
             log_s = _log_weight_variances(weights, alpha, shape, rng)
-            block += _sum_of_units(X, log_share + log_s, rng)
+            block += _sum_of_units(X, log_share + log_s, sharpness, rng)
     return f
 
 
@@ -161,11 +196,11 @@ def _log_weight_variances(weights: Weights, alpha: float, shape: tuple[int, ...]
     return np.asarray(log_c - log_gamma)
 
 
-def _sum_of_units(X: Floats, log_v: Floats, rng: np.random.Generator) -> Floats:
-    """`sum_k sqrt(v_k) G_k sign(h_k . z)` for each row of log_v, shape (len(log_v), n)."""
-    signs = sign_patterns(rng.standard_normal((*log_v.shape, X.shape[1] + 1)), X)
+def _sum_of_units(X: Floats, log_v: Floats, sharpness: float, rng: np.random.Generator) -> Floats:
+    """`sum_k sqrt(v_k) G_k unit(h_k . z)` for each row of log_v, shape (len(log_v), n)."""
+    values = unit_patterns(rng.standard_normal((*log_v.shape, X.shape[1] + 1)), X, sharpness)
     beta = np.exp(log_v / 2.0) * rng.standard_normal(log_v.shape)
-    return np.asarray(np.matmul(beta[:, None, :], signs.astype(np.float64))[:, 0, :])
+    return np.asarray(np.matmul(beta[:, None, :], values)[:, 0, :])
 
 
 def draw_process(
@@ -176,12 +211,13 @@ def draw_process(
     rng: np.random.Generator,
     n_atoms: float = 1000.0,
     size: int = 1,
+    sharpness: float = np.inf,
 ) -> Floats:
     """Prior draws of the limit at the rows of X, from its jumps, shape (size, n).
 
     Atoms above the threshold (`n_atoms` on average) are drawn one by one; the rest enter as a Gaussian
-    process with their mean covariance `g K0`. At alpha = 2 that is all there is: a Gaussian process with
-    covariance `nu K0`. Repeated rows get equal values.
+    process with their mean covariance `g K`. At alpha = 2 that is all there is: a Gaussian process with
+    covariance `nu K`. Repeated rows get equal values.
 
     Examples
     --------
@@ -191,7 +227,7 @@ def draw_process(
     """
     X, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     log_nu = _log_nu(nu)
-    f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X))
+    f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X, sharpness=sharpness))
     f *= np.exp(log_remainder(alpha, log_nu, n_atoms) / 2.0)
     per_block = max(1, int(BLOCK / ((n_atoms + 10.0) * (len(X) + X.shape[1] + 1))))
     for first in range(0, size, per_block):
@@ -200,7 +236,7 @@ def draw_process(
         log_mark = np.log(n_atoms) + np.log1p(-rng.random((len(block), count.max())))
         log_v = log_scale_of_mark(log_mark, alpha, log_nu)
         log_v[np.arange(count.max()) >= count] = -np.inf
-        block += _sum_of_units(X, log_v, rng)
+        block += _sum_of_units(X, log_v, sharpness, rng)
     return np.asarray(f[:, inverse.ravel()])
 
 

@@ -33,6 +33,10 @@ def _is_positive(value: Any) -> bool:
     return _is_real(value) and value > 0.0
 
 
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and float(value) == math.inf
+
+
 def _is_count(value: Any, least: int) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
 
@@ -56,6 +60,11 @@ RULES = {
         lambda v: v is None or _is_positive(v),
         "None or a number above 0",
         "leave it out to infer it, or pass a noise variance; for data without noise, a very small one",
+    ),
+    "sharpness": Rule(
+        lambda v: v is None or _is_positive(v) or _is_infinite(v),
+        "None, a number above 0, or infinity",
+        "leave it out to infer it, or pass math.inf for sign units",
     ),
     "n_atoms": Rule(
         lambda v: _is_positive(v) and v <= MAX_ATOMS,

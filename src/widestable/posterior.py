@@ -22,6 +22,7 @@ from .mixture import MAX_JOINT_ROWS, ONE_THREAD, Job
 
 __all__ = ["Posterior"]
 
+PARAMETERS = ("alpha", "nu", "sigma2", "sharpness")
 TABLE = {"median": 0.5, "5%": 0.05, "95%": 0.95}
 
 
@@ -104,6 +105,11 @@ class Posterior:
         return np.exp(np.stack([draws.log_sigma2 for draws in self.chains])) * self._y_scale2
 
     @property
+    def sharpness(self) -> FloatArray:
+        """Sharpness of the units, on the scaled inputs, shape (chains, draws); infinite for sign units."""
+        return np.stack([draws.sharpness for draws in self.chains])
+
+    @property
     def f(self) -> FloatArray:
         """The function at the stored training rows (`model.rows`), shape (chains, draws, rows)."""
         return unscale_outputs(np.stack([draws.f for draws in self.chains]), self.data.scaling)
@@ -121,8 +127,9 @@ class Posterior:
     @property
     def inferred(self) -> tuple[str, ...]:
         """Names of the parameters that were not fixed."""
-        flags = (self.model.infer_alpha, self.model.infer_nu, self.model.infer_sigma2)
-        return tuple(name for name, flag in zip(("alpha", "nu", "sigma2"), flags, strict=True) if flag)
+        model = self.model
+        flags = (model.infer_alpha, model.infer_nu, model.infer_sigma2, model.grid.size > 1)
+        return tuple(name for name, flag in zip(PARAMETERS, flags, strict=True) if flag)
 
     @property
     def _y_scale2(self) -> float:
@@ -168,7 +175,7 @@ class Posterior:
         """
         if min_size is None:
             min_size = float(np.sqrt(np.median(self.sigma2)))
-        return jump_summary.summarise(self.data, self.model.sharpness, self.chains, min_size)
+        return jump_summary.summarise(self.data, self.chains, min_size)
 
     def _source(self) -> mixture.Source:
         return mixture.prepare(self.model, self.data.X, self.chains, float(np.abs(self.data.y).max()))
@@ -196,7 +203,7 @@ class Posterior:
         warn_unless_converged(self.names, self.convergence(), len(self.chains), stacklevel=stacklevel + 1)
 
     def summary(self) -> Any:
-        """A pandas table of alpha, nu and sigma2: median, 90% interval, R-hat, ESS; fixed ones have no R-hat.
+        """A pandas table of alpha, nu, sigma2, sharpness: median, 90% interval, R-hat and ESS (not of fixed ones).
 
         Its last row, `f (worst)`, is R-hat and effective sample size of the function at its slowest stored row. alpha
         and nu are only weakly identified together: read them as a pair.
@@ -205,9 +212,9 @@ class Posterior:
 
         found = dict(zip(self.names, zip(*self.convergence(), strict=True), strict=True))
         table = {}
-        for name in ("alpha", "nu", "sigma2"):
+        for name in PARAMETERS:
             values = getattr(self, name)
-            row = {label: float(np.quantile(values, q)) for label, q in TABLE.items()}
+            row = {label: _quantile(values, q) for label, q in TABLE.items()}
             table[name] = row | dict(zip(("rhat", "ess"), found.get(name, (np.nan, np.nan)), strict=True))
         of_f = [found[name] for name in self.names[len(self.inferred) :]]
         worst = {"rhat": max(r for r, _ in of_f), "ess": min(e for _, e in of_f)}
@@ -219,7 +226,7 @@ class Posterior:
     def to_arviz(
         self, *, log_likelihood: bool = False, posterior_predictive: bool = False, random_state: int = 0
     ) -> Any:
-        """An ArviZ DataTree: alpha, nu, sigma2 (fixed ones left out) and f (chain, draw, row).
+        """An ArviZ DataTree: alpha, nu, sigma2, sharpness (fixed ones left out) and f (chain, draw, row).
 
         `row` numbers the distinct training rows, sorted (at most 500 of them, evenly spread). With them come
         sample_stats (`lp`, the log density in scaled units, and `n_atoms`) and observed_data (`y`, the mean output of
@@ -268,6 +275,11 @@ def _part(draws: ChainDraws, start: int, stop: int) -> ChainDraws:
     atoms = slice(first[start], first[stop])
     whole = {field.name: getattr(draws, field.name) for field in fields(ChainDraws)}
     return ChainDraws(**{name: v[atoms] if name in OF_ATOMS else v[start:stop] for name, v in whole.items()})
+
+
+def _quantile(values: FloatArray, q: float) -> float:
+    """A quantile; infinity, the sharpness of sign units, is no number to interpolate with."""
+    return float(np.quantile(values, q, method="linear" if np.isfinite(values).all() else "lower"))
 
 
 def _check_probabilities(q: float | Sequence[float]) -> FloatArray:

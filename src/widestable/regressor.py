@@ -38,6 +38,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     alpha : stability index in [0.01, 2], or None to infer it. 2 is Gaussian-process regression.
     nu : squared scale of the prior of f, in squared units of y, or None to infer it.
     sigma2 : noise variance, in squared units of y, or None to infer it.
+    sharpness : of the units `erf(sharpness * h . x)`: infinite for sign units, which the paper has; a number, on the
+        scaled inputs, for smooth ones; None to infer it.
     n_atoms : expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
     standardize : give X and y mean 0 and s.d. 1 inside. The priors of nu and sigma2 are on that scale.
     n_chains : independent chains; several show whether they agree.
@@ -49,8 +51,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    alpha_, nu_, sigma_ : posterior medians; sigma_ is the noise s.d. alpha_ and nu_ are only weakly identified
-        together: read them as a pair.
+    alpha_, nu_, sigma_, sharpness_ : posterior medians; sigma_ is the noise s.d. alpha_ and nu_ are only weakly
+        identified together: read them as a pair.
     posterior_ : Posterior, the draws.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
@@ -71,6 +73,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float | None = None,
         nu: float | None = None,
         sigma2: float | None = None,
+        sharpness: float | None = np.inf,
         n_atoms: float = 30,
         standardize: bool = True,
         n_chains: int = 4,
@@ -83,6 +86,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.nu = nu
         self.sigma2 = sigma2
+        self.sharpness = sharpness
         self.n_atoms = n_atoms
         self.standardize = standardize
         self.n_chains = n_chains
@@ -109,7 +113,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = check_training(X, y, sample_weight, standardize=self.standardize)
         validate_data(self, X, skip_check_array=True)
         fixed = self._fixed(data)
-        model = make_model(data, n_atoms=float(self.n_atoms), **fixed)
+        sharpness = None if self.sharpness is None else float(self.sharpness)
+        model = make_model(data, n_atoms=float(self.n_atoms), sharpness=sharpness, **fixed)
         start = run.start(model, make_seeds(self.random_state, int(self.n_chains)), **fixed)
 
         def draw(setup: run.Setup) -> run.Sample:
@@ -161,6 +166,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha_ = float(np.median(posterior.alpha))
         self.nu_ = float(np.median(posterior.nu))
         self.sigma_ = float(np.sqrt(np.median(posterior.sigma2)))
+        self.sharpness_ = float(np.median(posterior.sharpness))
 
     # --- Predicting --------------------------------------------------------------------------------------
 

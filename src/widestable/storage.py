@@ -1,8 +1,9 @@
 """Fitted models in a file: a zip of JSON and npy arrays, versioned and checksummed, without pickle.
 
-Format 1: `meta.json` holds the numbers, and for each array its shape, type and SHA-256; the archive's comment is the
-SHA-256 of `meta.json`. Members are stored without compression, so that none is larger than the file itself. Later
-versions of the library must read it.
+`meta.json` holds the numbers, and for each array its shape, type and SHA-256; the archive's comment is the SHA-256 of
+`meta.json`. Members are stored without compression, so that none is larger than the file itself. Format 2 keeps no
+eigenvectors (those of another machine may differ in sign, and nothing in the file depends on them), and the sharpness
+of each draw. Format 1 is read too, and later versions of the library must read both.
 """
 
 from __future__ import annotations
@@ -21,27 +22,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._kernels.names import ATOMS, SHARPNESS
 from ._kernels.tuples import Model
 from .inputs import Scaling, TrainingData
 from .levy.draws import OF_ATOMS, ChainDraws
 from .levy.run import ChainState
-from .levy.state import chain_from_atoms
-from .network import add_constant
+from .levy.state import assemble_model, chain_from_atoms
 from .parameters import MAX_ATOMS
 from .posterior import Posterior
 
-FORMAT, VERSION = "widestable model", 1
+FORMAT, VERSION = "widestable model", 2
 META = "meta.json"
 MAX_META = 1 << 24
+MAX_GRID = 1000
 TYPES = {"<f8", "<i8"}
 OF_DATA = ("X", "y", "weight")
-OF_MODEL = ("basis", "eigenvalues", "y", "rows")
+OF_MODEL = ("rows", "grid", "grid_log_prior")
 OF_STATE = ("theta", "h", "log_mark", "log_step")
-MODEL_NUMBERS = tuple(
-    name
-    for name in Model._fields
-    if name not in {*OF_MODEL, "Z", "row_norm", "weight", "sum_log_weight", "n_extra", "ss_within", "sharpness"}
-)
+OF_PRIOR = ("n_atoms", "alpha_low", "alpha_high", "log_nu_sd")
+MODEL_NUMBERS = (*OF_PRIOR, "infer_alpha", "infer_nu", "infer_sigma2", "has_atoms")
+# Arrays of whole numbers.
+COUNTS = (".rows", ".n_atoms", ".place")
+# Arrays that may hold infinity, the sharpness of sign units.
+MAY_BE_INFINITE = ("model.grid", "sharpness")
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -82,9 +85,10 @@ def _arrays_of(posterior: Posterior) -> Arrays:
     arrays |= {f"model.{name}": getattr(model, name) for name in OF_MODEL}
     for c, (draws, state) in enumerate(zip(posterior.chains, posterior.states, strict=True)):
         arrays |= {f"chain{c}.{field.name}": getattr(draws, field.name) for field in fields(ChainDraws)}
-        n_atoms = state.chain.counts[0]
+        n_atoms = state.chain.counts[ATOMS]
         arrays |= {f"state{c}.{name}": getattr(state.chain, name) for name in OF_STATE}
         arrays |= {f"state{c}.{name}": getattr(state.chain, name)[:n_atoms] for name in ("h", "log_mark")}
+        arrays[f"state{c}.place"] = state.chain.counts[[SHARPNESS]]
     return arrays
 
 
@@ -100,7 +104,6 @@ def _meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> di
         "y_scale": data.scaling.y_scale,
         "n_observations": data.n_observations,
         "ss_within": data.ss_within,
-        "sharpness": None if math.isinf(posterior.model.sharpness) else posterior.model.sharpness,
         "model": {name: getattr(posterior.model, name) for name in MODEL_NUMBERS},
         "n_chains": len(posterior.chains),
         "rounds": posterior.rounds,
@@ -113,9 +116,15 @@ def _meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> di
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them; a random stream is not kept."""
+    """Numbers as JSON knows them, infinity as text; a random stream is not kept."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     return value if isinstance(value, int | float | bool) else None
+
+
+def _from_plain(value: Any) -> Any:
+    return float(value) if isinstance(value, str) else value
 
 
 def _npy(array: NDArray[Any]) -> bytes:
@@ -137,8 +146,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
         with zipfile.ZipFile(path) as archive:
             meta = _read_meta(archive)
             arrays = {name: _read_array(archive, name, told) for name, told in meta["arrays"].items()}
+        if meta["version"] == 1:
+            _upgrade(meta, arrays)
         _check_shapes(meta, arrays)
-        return _posterior_of(meta, arrays), meta["parameters"]
+        return _posterior_of(meta, arrays), {name: _from_plain(v) for name, v in meta["parameters"].items()}
     except UnreadableFileError as error:
         raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {error}") from None
     except (zipfile.BadZipFile, NotImplementedError):
@@ -161,9 +172,9 @@ def _read_meta(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise UnreadableFileError("it is damaged (meta.json is no JSON); save the model again.") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise UnreadableFileError("it is not a widestable model; pass a file written by save.")
-    if meta["version"] != VERSION:
+    if meta["version"] not in range(1, VERSION + 1):
         raise UnreadableFileError(
-            f"it has format {meta['version']}, and this version of widestable reads format {VERSION}; "
+            f"it has format {meta['version']}, and this version of widestable reads formats 1 to {VERSION}; "
             "install a newer widestable."
         )
     if _sha256(blob) != archive.comment.decode(errors="replace"):
@@ -204,25 +215,43 @@ def _read_array(archive: zipfile.ZipFile, name: str, told: dict[str, Any]) -> ND
     return array.astype(np.dtype(kind).newbyteorder("="))
 
 
+def _upgrade(meta: dict[str, Any], arrays: Arrays) -> None:
+    """Format 1 had sign units only, and coefficients in an eigenbasis that it kept."""
+    basis = arrays.pop("model.basis")
+    for name in ("eigenvalues", "y"):
+        del arrays[f"model.{name}"]
+    arrays |= {"model.grid": np.array([math.inf]), "model.grid_log_prior": np.zeros(1)}
+    for c in range(meta["n_chains"]):
+        arrays[f"chain{c}.coefficient"] = arrays[f"chain{c}.coefficient"] @ basis.T
+        arrays[f"chain{c}.sharpness"] = np.full(len(arrays[f"chain{c}.theta"]), math.inf)
+        arrays[f"state{c}.place"] = np.zeros(1, np.int64)
+    meta["parameters"]["sharpness"] = "inf"
+
+
 def _check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     """Compiled code trusts shapes and counts, so they are checked here."""
     n, d = arrays["data.X"].shape
     n_rows, n_moves = arrays["model.rows"].size, arrays["state0.log_step"].size
     n_draws = sum(n for _, n in meta["rounds"])
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
-    expected |= {"model.basis": (n, n), "model.eigenvalues": (n,), "model.y": (n,), "model.rows": (n_rows,)}
+    n_grid = arrays["model.grid"].size
+    expected |= {"model.rows": (n_rows,), "model.grid": (n_grid,), "model.grid_log_prior": (n_grid,)}
     for c in range(meta["n_chains"]):
         total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
-        of_draws = {"theta": (3,), "log_density": (), "f": (n_rows,), "coefficient": (n,), "n_atoms": ()}
+        of_draws: dict[str, tuple[int, ...]] = {"theta": (3,), "f": (n_rows,), "coefficient": (n,)}
+        of_draws |= dict.fromkeys(("sharpness", "log_density", "n_atoms"), ())
         expected |= {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
         expected |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
-        expected |= {f"state{c}.theta": (3,), f"state{c}.h": (left, d + 1)}
+        expected |= {f"state{c}.theta": (3,), f"state{c}.h": (left, d + 1), f"state{c}.place": (1,)}
         expected |= {f"state{c}.log_mark": (left,), f"state{c}.log_step": (n_moves,)}
         _require(bool(np.all(arrays[f"chain{c}.n_atoms"] >= 0)), "a negative number of atoms")
+        _require(bool(np.isin(arrays[f"chain{c}.sharpness"], arrays["model.grid"]).all()), "the sharpness of a draw")
+        _require(0 <= int(arrays[f"state{c}.place"][0]) < n_grid, "the sharpness of a chain")
     _require({name: array.shape for name, array in arrays.items()} == expected, "shapes of arrays")
-    _require(all(np.isfinite(array).all() for array in arrays.values()), "numbers that are not finite")
+    finite = [np.isfinite(array).all() for name, array in arrays.items() if not name.endswith(MAY_BE_INFINITE)]
+    _require(all(finite) and bool(np.all(arrays["model.grid"] > 0.0)), "numbers that are not finite")
     is_count = {name: array.dtype.kind == "i" for name, array in arrays.items()}
-    _require(all(is_count[name] == name.endswith((".rows", ".n_atoms")) for name in arrays), "types of arrays")
+    _require(all(is_count[name] == name.endswith(COUNTS) for name in arrays), "types of arrays")
     rows = arrays["model.rows"]
     _require(n > 0 and n_draws > 0 and bool(np.all((rows >= 0) & (rows < n))), "counts")
 
@@ -233,7 +262,8 @@ def _require(condition: bool, what: str) -> None:
 
 
 def _posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
-    data, model = _data_of(meta, arrays), _model_of(meta, arrays)
+    data = _data_of(meta, arrays)
+    model = _model_of(meta, arrays, data)
     names = [field.name for field in fields(ChainDraws)]
     chains = tuple(ChainDraws(**{n: arrays[f"chain{c}.{n}"] for n in names}) for c in range(meta["n_chains"]))
     states = tuple(_state_of(meta, arrays, model, c) for c in range(meta["n_chains"]))
@@ -257,31 +287,20 @@ def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
     )
 
 
-def _model_of(meta: dict[str, Any], arrays: Arrays) -> Model:
-    Z, weight = np.ascontiguousarray(add_constant(arrays["data.X"])), arrays["data.weight"]
-    return Model(
-        Z=Z,
-        row_norm=np.sqrt(np.sum(Z**2, axis=1)),
-        weight=weight,
-        n_extra=float(meta["n_observations"] - weight.size),
-        ss_within=float(meta["ss_within"]),
-        sum_log_weight=float(np.sum(np.log(weight))),
-        sharpness=math.inf if meta["sharpness"] is None else float(meta["sharpness"]),
-        **_fields_of_model(meta, arrays),
-    )
-
-
-def _fields_of_model(meta: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+def _model_of(meta: dict[str, Any], arrays: Arrays, data: TrainingData) -> Model:
     numbers = {name: meta["model"][name] for name in MODEL_NUMBERS}
     _require(0.0 < numbers["n_atoms"] <= MAX_ATOMS, "the expected number of atoms")
-    return numbers | {name: arrays[f"model.{name}"] for name in OF_MODEL}
+    _require(arrays["model.grid"].size <= MAX_GRID, "the number of values of the sharpness")
+    model = assemble_model(data, arrays["model.grid"], arrays["model.grid_log_prior"], **numbers)
+    return model._replace(rows=arrays["model.rows"])
 
 
 def _state_of(meta: dict[str, Any], arrays: Arrays, model: Model, c: int) -> ChainState:
     """A chain that goes on from the same atoms and random numbers."""
     rng = np.random.default_rng(0)
     rng.bit_generator.state = meta["rng"][c]
-    chain = chain_from_atoms(model, *(arrays[f"state{c}.{name}"] for name in ("theta", "h", "log_mark")))
+    theta, h, log_mark = (arrays[f"state{c}.{name}"] for name in ("theta", "h", "log_mark"))
+    chain = chain_from_atoms(model, theta, h, log_mark, int(arrays[f"state{c}.place"][0]))
     log_step = arrays[f"state{c}.log_step"]
     if log_step.shape == chain.log_step.shape:  # otherwise the engine has other moves by now: adapted anew
         chain.log_step[:] = log_step

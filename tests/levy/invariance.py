@@ -19,16 +19,29 @@ import numpy as np
 from scipy import stats
 
 from widestable import stable
-from widestable._kernels.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2
+from widestable._kernels.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2, SHARPNESS
 from widestable._kernels.sweep import run
 from widestable._kernels.tuples import Chain, Model, Plan
 from widestable.inputs import check_training
-from widestable.levy.state import chain_from_atoms, draw_atoms, make_buffers, make_model, make_work
+from widestable.levy.state import (
+    assemble_model,
+    chain_from_atoms,
+    draw_atoms,
+    make_buffers,
+    make_kernels,
+    make_model,
+    make_work,
+    with_sharpness,
+)
+from widestable.network import unit_patterns
+from widestable.storage import MODEL_NUMBERS
 
 # Small alpha makes data of 1e40, where float64 has no digits left for the noise; the moves do not know the range.
 ALPHA_LOW, ALPHA_HIGH = 0.7, 1.9
 N_ATOMS = 4.0
 N_EXTRA = 3
+# Neighbours far enough apart that a wrong step shows, with unequal prior probabilities.
+GRID, GRID_PRIOR = np.array([0.3, 1.0, 3.0]), np.array([0.2, 0.5, 0.3])
 
 
 class State(NamedTuple):
@@ -42,13 +55,17 @@ class State(NamedTuple):
     angle: np.ndarray
     norm2: np.ndarray
     log_likelihood: float
+    place: int
 
 
-def small_model(d: int = 1) -> Model:
-    """Five distinct rows, one of them weighted, with all parameters inferred."""
+def small_model(d: int = 1, smooth: bool = False) -> Model:
+    """Five distinct rows, one of them weighted, with all parameters inferred; sign units or smooth ones."""
     X = np.array([[-1.3, 0.4], [-0.2, -1.0], [0.3, 0.9], [0.9, 0.1], [2.0, -0.6]])[:, :d]
     data = check_training(X, np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
     model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS)
+    if smooth:
+        numbers = {name: getattr(model, name) for name in MODEL_NUMBERS}
+        model = assemble_model(data, GRID, np.log(GRID_PRIOR), **numbers)
     return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA))
 
 
@@ -57,7 +74,7 @@ def draw_parameters(model: Model, rng: np.random.Generator) -> np.ndarray:
     if model.infer_alpha:
         theta[ALPHA] = rng.uniform(ALPHA_LOW, ALPHA_HIGH)
     if model.infer_nu:
-        theta[LOG_NU] = model.log_nu_sd * rng.standard_normal()
+        theta[LOG_NU] = model.log_nu_sd * rng.standard_normal() - model.log_diagonal
     if model.infer_sigma2:
         theta[LOG_SIGMA2] = math.log(math.tan(0.5 * math.pi * rng.random()))
     return theta
@@ -67,12 +84,19 @@ def draw_data(model: Model, theta: np.ndarray, h: np.ndarray, log_mark: np.ndarr
     """The model with y, and the spread within rows, drawn given parameters and atoms."""
     alpha, log_nu, log_sigma2 = theta
     sd = np.exp(0.5 * stable.log_scale_of_mark(log_mark, alpha, log_nu))
-    tau = np.where(h @ model.Z.T >= 0.0, 1.0, -1.0)
+    tau = unit_patterns(h, model.Z[:, 1:], model.sharpness)
     # Patterns, remainder and noise are all drawn in the eigenbasis, where the last two are independent.
     variance = np.exp(stable.log_remainder(alpha, log_nu, model.n_atoms)) * model.eigenvalues + np.exp(log_sigma2)
     y = (sd * rng.standard_normal(sd.size)) @ tau @ model.basis
     y = y + np.sqrt(variance) * rng.standard_normal(variance.size)
-    return model._replace(y=y, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
+    # B' W^-1 undoes B: these are the outputs whose every kernel is made of.
+    row_y = model.basis @ y / model.weight
+    model = model._replace(row_y=row_y, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
+    grids = {name: getattr(model, name).copy() for name in ("grid_basis", "grid_eigenvalues", "grid_y", "is_made")}
+    grids["is_made"][:] = False
+    model = model._replace(**grids)
+    make_kernels(model, range(model.grid.size))
+    return model
 
 
 def describe(chain: Chain) -> State:
@@ -87,21 +111,24 @@ def describe(chain: Chain) -> State:
         angle=np.arctan2(h[:, 1], h[:, 0]) % np.pi,
         norm2=np.sum(h**2, axis=1),
         log_likelihood=chain.log_likelihood[0],
+        place=int(chain.counts[SHARPNESS]),
     )
 
 
 def replicate(model: Model, plan: Plan, n_sweeps: int, rng: np.random.Generator) -> tuple[State, State]:
     """States before and after `n_sweeps`, from an independent draw of everything."""
+    place = int(rng.choice(model.grid.size, p=np.exp(model.grid_log_prior)))
+    model = with_sharpness(model, place)
     theta = draw_parameters(model, rng)
     atoms = draw_atoms(model._replace(has_atoms=True), rng)
     model = draw_data(model, theta, *atoms, rng)
-    chain = chain_from_atoms(model, theta, *atoms)
+    chain = chain_from_atoms(model, theta, *atoms, place)
     chain.log_step[:] = np.log(1.5)
     chain.log_step[[ALPHA_SCALES, ALPHA_MARKS]] = np.log(0.4)
     work, out = make_work(model), make_buffers(model, 0)
-    run(chain, model, plan, work, rng, 0, 0, False, out)
+    run(chain, model, plan, work, rng, 0, 0, 0, False, out)
     before = describe(chain)
-    run(chain, model, plan, work, rng, n_sweeps, 0, False, out)
+    run(chain, model, plan, work, rng, 0, n_sweeps, 0, False, out)
     return before, describe(chain)
 
 
@@ -129,9 +156,13 @@ def p_values(model: Model, plan: Plan, n_sweeps: int, n_replicates: int, rng: np
         law = stats.uniform(ALPHA_LOW, ALPHA_HIGH - ALPHA_LOW)
         found["alpha"] = stats.kstest([s.alpha for s in after], law.cdf).pvalue
     if model.infer_nu:
-        found["log nu"] = stats.kstest([s.log_nu for s in after], stats.norm(0.0, model.log_nu_sd).cdf).pvalue
+        log_nu = [s.log_nu + model.grid_log_diagonal[s.place] for s in after]
+        found["log nu"] = stats.kstest(log_nu, stats.norm(0.0, model.log_nu_sd).cdf).pvalue
     if model.infer_sigma2:
         found["sigma2"] = stats.kstest([s.sigma2 for s in after], stats.halfcauchy().cdf).pvalue
+    if model.grid.size > 1:
+        counts = np.bincount([s.place for s in after], minlength=model.grid.size)
+        found["sharpness"] = stats.chisquare(counts, np.exp(model.grid_log_prior) * len(after)).pvalue
     return {name: float(p) for name, p in found.items()}
 
 
@@ -145,6 +176,6 @@ def poisson_p_value(counts: np.ndarray, mean: float) -> float:
 
 if __name__ == "__main__":
     n_replicates, plan, changes = (json.loads(argument) for argument in sys.argv[1:])
-    model = small_model()._replace(**changes)
+    model = small_model(smooth=changes.pop("smooth", False))._replace(**changes)
     found = p_values(model, Plan(*plan), 1, n_replicates, np.random.default_rng(20260101))
     print(json.dumps(found))

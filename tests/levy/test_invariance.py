@@ -29,12 +29,17 @@ CASES = {
     "births and deaths": ({}, Plan(n_hyper=0, n_births=20, n_passes=0, n_pairs=0)),
     "atoms": ({}, Plan(n_hyper=0, n_births=0, n_passes=2, n_pairs=0)),
     "pairs": ({}, Plan(n_hyper=0, n_births=0, n_passes=0)),
+    "sharpness": ({"smooth": True}, Plan(n_hyper=0, n_sharpness=10, n_births=0, n_passes=0, n_pairs=0)),
+    "everything, smooth": ({"smooth": True}, Plan()),
+    "everything, smooth, two inputs": ({"smooth": True, "d": 2}, Plan()),
 }
 # Enough of the moves, for one sweep, that a wrong one leaves its mark.
 OF_PARAMETERS, OF_ATOMS = Plan(n_hyper=30, n_births=0, n_passes=0, n_pairs=0), Plan(n_births=20, n_passes=3)
+OF_SHARPNESS = Plan(n_hyper=0, n_sharpness=20, n_births=0, n_passes=0, n_pairs=0)
 # A tight prior of nu, and little noise, make slips that touch them plainer.
 TIGHT: dict[str, object] = {"log_nu_sd": 0.3}
 TIGHT_AND_QUIET = {"log_nu_sd": 0.3, "infer_sigma2": False}
+SMOOTH: dict[str, object] = {"smooth": True}
 # What a slip would make of a line of some file.
 SLIPS = {
     "no Jacobian in move A": (
@@ -90,6 +95,41 @@ SLIPS = {
         "if not math.log(1.0 - rng.random()) < log_ratio:",
         "if False:",
     ),
+    "no prior of the sharpness": (
+        OF_SHARPNESS,
+        SMOOTH,
+        "sharpness.py",
+        "model.grid_log_prior[there] - model.grid_log_prior[here] - log_prior",
+        "-log_prior",
+    ),
+    "no Jacobian of rescaled hyperplanes": (
+        OF_SHARPNESS,
+        SMOOTH,
+        "sharpness.py",
+        "log_ratio += width * math.log(factor)",
+        "pass",
+    ),
+    "no prior ratio of rescaled hyperplanes": (
+        OF_SHARPNESS,
+        SMOOTH,
+        "sharpness.py",
+        "log_ratio += 0.5 * (1.0 - factor * factor) * trial.h[k, j] ** 2",
+        "pass",
+    ),
+    "no prior ratio of nu beside the sharpness": (
+        OF_SHARPNESS,
+        {**SMOOTH, "log_nu_sd": 0.3},
+        "sharpness.py",
+        "    log_ratio += log_prior(theta, model)\n",
+        "    log_ratio += log_prior(chain.theta, model)\n",
+    ),
+    "patterns of the old sharpness": (
+        OF_SHARPNESS,
+        SMOOTH,
+        "sharpness.py",
+        "    use_sharpness(model, there)\n",
+        "    use_sharpness(model, there)\n    model.sharpness = model.grid[here]\n",
+    ),
 }
 
 
@@ -97,8 +137,8 @@ SLIPS = {
 @pytest.mark.parametrize("case", CASES)
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
     changes, plan = CASES[case]
-    model = small_model(changes.get("d", 1))
-    model = model._replace(**{name: value for name, value in changes.items() if name != "d"})
+    made = {name: changes[name] for name in ("d", "smooth") if name in changes}
+    model = small_model(**made)._replace(**{name: v for name, v in changes.items() if name not in made})
     found = p_values(model, plan, 5, 2000, rng)
     for name, p_value in found.items():
         check_p_value(p_value, name, len(found))
@@ -116,7 +156,8 @@ def run_interpreted(package_root: Path, plan: Plan, changes: dict[str, object]) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plan", "changes"), [(OF_PARAMETERS, TIGHT_AND_QUIET), (OF_PARAMETERS, TIGHT), (OF_ATOMS, {})]
+    ("plan", "changes"),
+    [(OF_PARAMETERS, TIGHT_AND_QUIET), (OF_PARAMETERS, TIGHT), (OF_ATOMS, {}), (OF_SHARPNESS, SMOOTH)],
 )
 def test_uncompiled_engine_is_invariant(plan: Plan, changes: dict[str, object]) -> None:
     found = run_interpreted(ROOT / "src", plan, changes)

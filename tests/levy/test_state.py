@@ -39,7 +39,7 @@ def dense_log_likelihood(chain: Chain, model: Model, data: TrainingData) -> floa
 
 
 def sweep(chain: Chain, model: Model, n_sweeps: int, rng: np.random.Generator) -> None:
-    run(chain, model, Plan(), make_work(model), rng, n_sweeps, 0, False, make_buffers(model, 0))
+    run(chain, model, Plan(), make_work(model), rng, 0, n_sweeps, 0, False, make_buffers(model, 0))
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.1, 0.5, 1.0, 1.5, 1.9, None])

@@ -22,7 +22,7 @@ SMALL_TURN = 0.3
 def update_atom(chain, model, plan, work, rng, k):
     """Scale by slice, then rotations and reflections, of atom k."""
     n = work.tau.size
-    detach(chain, work, k)
+    detach(chain, model, work, k)
     update_scale(chain, model, work, rng, k)
     for i in range(n):
         total = 0.0

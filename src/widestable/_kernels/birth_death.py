@@ -40,7 +40,7 @@ def death(chain, model, work, rng):
     if n_before == 0:
         return 0
     k = int(n_before * rng.random())
-    detach(chain, work, k)
+    detach(chain, model, work, k)
     log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
     log_ratio = math.log(n_before / model.n_atoms) - log_gain(log_v, work.number[A], work.number[B])
     if not math.log(1.0 - rng.random()) < log_ratio:

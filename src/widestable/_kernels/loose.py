@@ -12,10 +12,12 @@ from .algebra import dot, row_dot
 from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
 from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, T_Y, A, B
-from .system import inverse_scale, log_sum, put_in, take_out
+from .system import inverse_scale, invert_again, log_sum, put_in, take_out
 
-# Below this part of t'Pt the subtraction that makes `a` has lost too many digits.
-SUSPICIOUS, LOST = 1e-6, 1e-10
+# Below this part of t'Pt the subtraction that makes `a` loses digits, and a sum of squares takes its place.
+SUSPICIOUS = 1e-3
+# Below this one nothing is left.
+LOST = 1e-24
 
 
 @inner_kernel
@@ -58,11 +60,11 @@ def evaluate(chain, model, work, tau, t, s, number):
     number[T_Y] = dot(scaled, model.y, n)
     for g in range(n_groups):
         s[g] = row_dot(chain.T, g, scaled, n)
-    return integrate_others(chain, work, tau, s, number)
+    return integrate_others(chain, model, work, tau, t, s, number)
 
 
 @inner_kernel
-def integrate_others(chain, work, tau, s, number):
+def integrate_others(chain, model, work, tau, t, s, number):
     """a = t'Pt - s'Rs and b = t'Py - s'Ru; False when the first is lost to rounding."""
     n_groups = chain.counts[GROUPS]
     p = work.p
@@ -72,15 +74,53 @@ def integrate_others(chain, work, tau, s, number):
     number[B] = number[T_Y] - dot(chain.u, p, n_groups)
     if number[A] > SUSPICIOUS * number[T_T] or number[T_T] == 0.0:
         return True
-    return beside_equal_group(chain, tau, s, number)
+    g = equal_group(chain, tau, s, number)
+    if g >= 0:
+        return beside_equal_group(chain, g, s, number)
+    refine(chain, s, p, work.r, n_groups)
+    for g in range(n_groups):
+        work.q[g] = row_dot(chain.R, g, chain.u, n_groups)
+    refine(chain, chain.u, work.q, work.r, n_groups)
+    add_squares(chain, model, t, p, work.q, number)
+    return number[A] > LOST * number[T_T]
 
 
 @inner_kernel
-def beside_equal_group(chain, tau, s, number):
-    """Exact a and b for a pattern that another group has already, with a large scale."""
-    g = equal_group(chain, tau, s, number)
-    if g < 0:
-        return number[A] > LOST * number[T_T]
+def refine(chain, s, p, r, n_groups):
+    """One step of iterative refinement of the solution p of (V^-1 + S) p = s."""
+    for g in range(n_groups):
+        r[g] = s[g] - inverse_scale(chain.log_group_scale[g]) * p[g] - row_dot(chain.S, g, p, n_groups)
+    for g in range(n_groups):
+        p[g] += row_dot(chain.R, g, r, n_groups)
+
+
+@inner_kernel
+def add_squares(chain, model, t, p, q, number):
+    """a = |t - T'p|_P^2 + |p|_V^2 and b = (t - T'p, y - T'q)_P + (p, q)_V.
+
+    With p = R s and q = R u these are the a and b above, and errors of p and q enter multiplied by each other only:
+    nearly dependent patterns, which smooth units have, keep their digits.
+    """
+    n_groups = chain.counts[GROUPS]
+    a, b = 0.0, 0.0
+    for i in range(t.size):
+        left, residual = t[i], model.y[i]
+        for g in range(n_groups):
+            left -= p[g] * chain.T[g, i]
+            residual -= q[g] * chain.T[g, i]
+        a += left * left * chain.precision[i]
+        b += left * residual * chain.precision[i]
+    for g in range(n_groups):
+        inverse_v = inverse_scale(chain.log_group_scale[g])
+        a += p[g] * p[g] * inverse_v
+        b += p[g] * q[g] * inverse_v
+    number[A] = a
+    number[B] = b
+
+
+@inner_kernel
+def beside_equal_group(chain, g, s, number):
+    """Exact a and b for the pattern that group g has already, with a large scale."""
     # a_g = 1/R_gg - 1/V_g is safe because V_g is large; then a = a_g / (1 + V_g a_g) and b = E[size_g] / V_g.
     inverse_V = inverse_scale(chain.log_group_scale[g])
     a_g = 1.0 / chain.R[g, g] - inverse_V
@@ -127,7 +167,7 @@ def drop_group(chain, g):
 
 
 @inner_kernel
-def detach(chain, work, k):
+def detach(chain, model, work, k):
     """Take atom k out of the system; its pattern and its numbers are left in `work`."""
     g = chain.group[k]
     n = work.tau.size
@@ -138,16 +178,18 @@ def detach(chain, work, k):
         work.s[j] = chain.S[g, j]
     work.number[T_T] = chain.S[g, g]
     work.number[T_Y] = chain.u[g]
-    take_out(chain.R, g, chain.counts[GROUPS])
+    is_safe = take_out(chain.R, g, chain.counts[GROUPS])
     chain.members[g] -= 1
     if chain.members[g] > 0:
         chain.log_group_scale[g] = without_atom(chain, k)
-        put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p)
+        put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p, 0.0)
     chain.group[k] = -1
     if chain.members[g] == 0:
         work.s[g] = work.s[chain.counts[GROUPS] - 1]
         drop_group(chain, g)
-    if not integrate_others(chain, work, work.tau, work.s, work.number):
+    if not is_safe:
+        invert_again(chain, work)
+    if not integrate_others(chain, model, work, work.tau, work.t, work.s, work.number):
         work.number[A] = max(work.number[A], LOST * work.number[T_T])
 
 
@@ -178,12 +220,14 @@ def attach(chain, work, k):
         take_out(chain.R, g, chain.counts[GROUPS])
         chain.log_group_scale[g] = log_sum(chain.log_group_scale[g], log_v)
         chain.members[g] += 1
+        a = 0.0
     else:
         g = chain.counts[GROUPS]
         append_group(chain, work, g)
         chain.log_group_scale[g] = log_v
+        a = work.number[A]
     chain.group[k] = g
-    put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p)
+    put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.counts[GROUPS], work.p, a)
 
 
 @inner_kernel

@@ -96,18 +96,26 @@ def nearest_row(k, r):
 
 
 @summing_kernel
-def explain(q, r, coefficient, draw, precision):
-    """Sums over the eigenbasis: q_j c_j, which is the mean, and q_j**2 p_j, the variance that the data explain."""
-    mean, variance = 0.0, 0.0
+def pull_of(k, r, coefficient, draw):
+    """k_r . c: what the remainder's mean is, over g."""
+    total = 0.0
+    for i in range(k.shape[1]):
+        total += k[r, i] * coefficient[draw, i]
+    return total
+
+
+@summing_kernel
+def explained_by(q, r, precision):
+    """Sum of q_j**2 p_j over the eigenbasis: the variance that the data explain, over g**2."""
+    total = 0.0
     for j in range(precision.size):
-        mean += q[r, j] * coefficient[draw, j]
-        variance += q[r, j] * q[r, j] * precision[j]
-    return mean, variance
+        total += q[r, j] * q[r, j] * precision[j]
+    return total
 
 
 @kernel
-def fill_components(Z, k, k_self, train, chain, offset, noise, mean, sd):
-    """Mean and s.d. of f (or of an observation) at B new rows given each draw, into columns from `offset` on."""
+def fill_components(Z, k, k_self, train, chain, draws, offset, noise, mean, sd):
+    """Mean and s.d. of f (or of an observation) at B new rows given each of `draws`, into columns from `offset` on."""
     n = train.eigenvalues.size
     q = np.empty((Z.shape[0], n))
     precision = np.empty(n)
@@ -115,15 +123,15 @@ def fill_components(Z, k, k_self, train, chain, offset, noise, mean, sd):
     rotate_rows(k, train.basis, q)
     for r in range(Z.shape[0]):
         nearest[r] = nearest_row(k, r)
-    for draw in range(chain.g.size):
+    for draw in draws:
         g, sigma2 = chain.g[draw], chain.sigma2[draw]
         for j in range(n):
             precision[j] = 1.0 / (g * train.eigenvalues[j] + sigma2)
         for r in range(Z.shape[0]):
-            pull, explained = explain(q, r, chain.coefficient, draw, precision)
+            explained = explained_by(q, r, precision)
             variance = max(g * (k_self[r] - g * explained), 0.0) + (sigma2 if noise else 0.0)
             atoms = atom_sum(chain, draw, Z, r, train, nearest[r])
-            mean[r, offset + draw] = atoms + g * pull
+            mean[r, offset + draw] = atoms + g * pull_of(k, r, chain.coefficient, draw)
             sd[r, offset + draw] = math.sqrt(variance)
 
 

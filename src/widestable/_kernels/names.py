@@ -5,9 +5,10 @@ from __future__ import annotations
 # chain.theta
 ALPHA, LOG_NU, LOG_SIGMA2 = 0, 1, 2
 # chain.counts
-ATOMS, GROUPS, SWEEPS = 0, 1, 2
+ATOMS, GROUPS, SWEEPS, SHARPNESS = 0, 1, 2, 3
 # rows of chain.tally (attempts, acceptances)
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS, NU, SIGMA2 = 0, 1, 2, 3, 4, 5, 6, 7
-N_MOVES = 8
+SHARPNESS_MOVE = 8
+N_MOVES = 9
 # entries of a loose atom's numbers: tau' P tau and tau' P y without the others, then with them integrated out
 T_T, T_Y, A, B = 0, 1, 2, 3

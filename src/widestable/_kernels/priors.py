@@ -16,8 +16,8 @@ def log_prior_alpha(alpha, model):
 
 @inner_kernel
 def log_prior_log_nu(log_nu, model):
-    """log nu ~ N(0, sd^2)."""
-    return -0.5 * (log_nu / model.log_nu_sd) ** 2
+    """log(nu k) ~ N(0, sd^2), with k the mean of K(x, x) over the rows: 1 for sign units."""
+    return -0.5 * ((log_nu + model.log_diagonal) / model.log_nu_sd) ** 2
 
 
 @inner_kernel

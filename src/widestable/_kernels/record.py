@@ -7,7 +7,7 @@ import math
 from .algebra import row_dot, solve_lower, solve_upper
 from .jit import inner_kernel
 from .jump_measure import log_remainder, log_scale_of_mark
-from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2
+from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2, SHARPNESS
 from .priors import log_prior
 from .system import LOG_TINY, log_sum
 
@@ -52,8 +52,8 @@ def split_sizes(chain, work, rng, group_size, size):
 
 
 @inner_kernel
-def draw_function(chain, model, rng, group_size, coefficient, remainder, f):
-    """f at `model.rows` given sizes; `coefficient` = P (y - T' size), all that prediction needs of y."""
+def draw_function(chain, model, rng, group_size, rotated, remainder, coefficient, f):
+    """f at `model.rows` given sizes; `coefficient` = B P (y - T' size), all that prediction needs of y."""
     n = model.y.size
     g_scale = math.exp(log_remainder(chain.theta[ALPHA], chain.theta[LOG_NU], model.n_atoms))
     sigma2 = math.exp(chain.theta[LOG_SIGMA2])
@@ -61,10 +61,12 @@ def draw_function(chain, model, rng, group_size, coefficient, remainder, f):
         residual = model.y[i]
         for g in range(chain.counts[GROUPS]):
             residual -= group_size[g] * chain.T[g, i]
-        coefficient[i] = residual * chain.precision[i]
+        rotated[i] = residual * chain.precision[i]
         spread = g_scale * model.eigenvalues[i]
         sd = math.sqrt(spread * sigma2 * chain.precision[i])
-        remainder[i] = spread * coefficient[i] + sd * rng.standard_normal()
+        remainder[i] = spread * rotated[i] + sd * rng.standard_normal()
+    for i in range(n):
+        coefficient[i] = row_dot(model.basis, i, rotated, n)
     for r in range(model.rows.size):
         row = model.rows[r]
         total = row_dot(model.basis, row, remainder, n) / model.weight[row]
@@ -78,11 +80,13 @@ def record(chain, model, work, rng, out, draw):
     """Write one draw into row `draw` of the buffers; the system must be fresh."""
     for j in range(3):
         out.theta[draw, j] = chain.theta[j]
-    out.log_density[draw] = chain.log_likelihood[0] + log_prior(chain.theta, model)
+    out.sharpness[draw] = model.sharpness
+    log_density = chain.log_likelihood[0] + log_prior(chain.theta, model)
+    out.log_density[draw] = log_density + model.grid_log_prior[chain.counts[SHARPNESS]]
     out.n_atoms[draw] = chain.counts[ATOMS]
     draw_group_sizes(chain, work, rng, work.group_size)
     split_sizes(chain, work, rng, work.group_size, out.size[draw])
-    draw_function(chain, model, rng, work.group_size, out.coefficient[draw], work.scaled_row, out.f[draw])
+    draw_function(chain, model, rng, work.group_size, work.t, work.scaled_row, out.coefficient[draw], out.f[draw])
     for k in range(chain.counts[ATOMS]):
         out.log_mark[draw, k] = chain.log_mark[k]
         for j in range(chain.h.shape[1]):

@@ -9,10 +9,11 @@ from .birth_death import birth, death
 from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
 from .jit import inner_kernel, kernel
-from .names import ATOMS, BIRTH, DEATH, SWEEPS
+from .names import ATOMS, BIRTH, DEATH, SHARPNESS, SHARPNESS_MOVE, SWEEPS
 from .pair import update_pair
 from .record import record
 from .reference import by_reference
+from .sharpness import copy_state, is_surrounded, move_sharpness, use_sharpness
 from .system import refresh
 from .tuples import Buffers, Chain, Model, Work
 
@@ -21,28 +22,10 @@ RECOMPUTE_EVERY = 64
 
 
 @inner_kernel
-def remember(chain, saved):
-    """Copy what defines the state: atoms and parameters."""
-    n_atoms = chain.counts[ATOMS]
-    saved.counts[0] = n_atoms
-    for j in range(3):
-        saved.theta[j] = chain.theta[j]
-    for k in range(n_atoms):
-        saved.log_mark[k] = chain.log_mark[k]
-        for j in range(chain.h.shape[1]):
-            saved.h[k, j] = chain.h[k, j]
-
-
-@inner_kernel
 def restore(chain, model, work, saved):
     """Go back to the remembered state: the sweep since then is rejected as a whole."""
-    chain.counts[ATOMS] = saved.counts[0]
-    for j in range(3):
-        chain.theta[j] = saved.theta[j]
-    for k in range(chain.counts[ATOMS]):
-        chain.log_mark[k] = saved.log_mark[k]
-        for j in range(chain.h.shape[1]):
-            chain.h[k, j] = saved.h[k, j]
+    copy_state(saved, chain)
+    use_sharpness(model, chain.counts[SHARPNESS])
     rebuild_groups(chain, model, work)
 
 
@@ -58,12 +41,17 @@ def settle(chain, model, work, saved):
 
 
 @inner_kernel
-def sweep(chain, model, plan, work, rng, adapt):
-    """Parameters, births and deaths, every atom, then pairs. The system is fresh before and after."""
-    remember(chain, work.saved)
+def sweep(chain, saved, trial, model, plan, work, rng, adapt):
+    """Parameters, sharpness, births and deaths, every atom, then pairs. The system is fresh before and after."""
+    copy_state(chain, saved)
     value = chain.log_likelihood[0]
     for _ in range(plan.n_hyper):
         value = update_hyperparameters(chain, model, work, rng, value, adapt)
+    if model.grid.size > 1:
+        for _ in range(plan.n_sharpness):
+            accepted, value = move_sharpness(chain, trial, model, work, rng, value)
+            chain.tally[SHARPNESS_MOVE, 0] += 1
+            chain.tally[SHARPNESS_MOVE, 1] += accepted
     refresh(chain, model, work)
     work.total_precision[0] = 1e-300
     for i in range(model.y.size):
@@ -84,7 +72,7 @@ def sweep(chain, model, plan, work, rng, adapt):
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)
-    settle(chain, model, work, work.saved)
+    settle(chain, model, work, saved)
 
 
 refer_chain = by_reference("ChainReference", Chain._fields)
@@ -94,17 +82,27 @@ refer_buffers = by_reference("BuffersReference", Buffers._fields)
 
 
 @kernel
-def run(chain, model, plan, work, rng, n_sweeps, thin, adapt, out):
-    """Make `n_sweeps` sweeps; with thin > 0, write a draw to `out` after each `thin` of them."""
+def run(chain, model, plan, work, rng, first, n_sweeps, thin, adapt, out):
+    """Make sweeps `first` to `n_sweeps`; with thin > 0, write a draw to `out` after each `thin` of them.
+
+    Returns the sweeps made: fewer when the next one may need a kernel that is not made yet.
+    """
     c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
+    saved, trial = refer_chain(work.saved), refer_chain(work.trial)
+    use_sharpness(m, c.counts[SHARPNESS])
     c.log_likelihood[0] = refresh(c, m, w)
-    for done in range(1, n_sweeps + 1):
-        sweep(c, m, plan, w, rng, adapt)
+    for done in range(first + 1, n_sweeps + 1):
+        if not is_surrounded(c, m, plan.n_sharpness):
+            return done - 1
+        sweep(c, saved, trial, m, plan, w, rng, adapt)
         if thin > 0 and done % thin == 0:
             record(c, m, w, rng, o, done // thin - 1)
+    return n_sweeps
 
 
 @kernel
 def initialise(chain, model, work):
-    """Sort the atoms of a new chain into groups."""
-    rebuild_groups(refer_chain(chain), refer_model(model), refer_work(work))
+    """Sort the atoms of a chain into groups, from its hyperplanes alone."""
+    m = refer_model(model)
+    use_sharpness(m, chain.counts[SHARPNESS])
+    rebuild_groups(refer_chain(chain), m, refer_work(work))

@@ -16,6 +16,8 @@ from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2
 
 # Scales below exp(-600) are nothing to float64; clamping them keeps 1/v finite.
 LOG_TINY = -600.0
+# A diagonal entry of the inverse that shrinks to this part of itself has lost too many digits.
+CANCELLED = 1e-6
 LOG_2PI = math.log(2.0 * math.pi)
 
 
@@ -118,39 +120,68 @@ def refresh(chain, model, work):
         return value
     for i in range(model.y.size):
         chain.precision[i] = work.precision[i]
-    inverse_from_cholesky(work.L, work.scaled, chain.R, n_groups)
+    unscale_inverse(chain, work)
     for g in range(n_groups):
         chain.u[g] = work.u[g]
         for j in range(n_groups):
             chain.S[g, j] = work.S[g, j]
-            chain.R[g, j] = work.scaled[g, j] * work.E[g] * work.E[j]
     return value
 
 
 @inner_kernel
 def take_out(R, g, n_groups):
-    """Take group g out of the inverse: the others' inverse stays, row and column g become zero."""
+    """Take group g out of the inverse: the others' inverse stays, row and column g become zero.
+
+    Returns False when a pattern that nearly depends on g's lost its digits.
+    """
+    is_safe = True
     pivot = R[g, g]
     for i in range(n_groups):
         if i != g:
+            before = R[i, i]
             factor_i = R[i, g] / pivot
             for j in range(n_groups):
                 R[i, j] -= factor_i * R[g, j]
+            is_safe = is_safe and R[i, i] > CANCELLED * before
     for i in range(n_groups):
         R[i, g] = 0.0
         R[g, i] = 0.0
+    return is_safe
 
 
 @inner_kernel
-def put_in(R, S, log_v, g, n_groups, p):
-    """Put group g, whose row of the inverse is zero, into the inverse with scale exp(log_v)."""
+def invert_again(chain, work):
+    """R = (V^-1 + S)^-1 from scratch; left as it is when that cannot be factored."""
+    n_groups = chain.counts[GROUPS]
+    ok, _ = factor(chain.log_group_scale, chain.S, n_groups, work.E, work.scaled, work.L)
+    if ok:
+        unscale_inverse(chain, work)
+
+
+@inner_kernel
+def unscale_inverse(chain, work):
+    """R = E (E M E)^-1 E, from the factor in `work`."""
+    n_groups = chain.counts[GROUPS]
+    inverse_from_cholesky(work.L, work.scaled, chain.R, n_groups)
+    for g in range(n_groups):
+        for j in range(n_groups):
+            chain.R[g, j] = work.scaled[g, j] * work.E[g] * work.E[j]
+
+
+@inner_kernel
+def put_in(R, S, log_v, g, n_groups, p, a):
+    """Put group g, whose row of the inverse is zero, into the inverse with scale exp(log_v).
+
+    `a` is its t'Pt with the others integrated out where that is known better than from R and S; 0 where not.
+    """
     for i in range(n_groups):
         total = 0.0
         for j in range(n_groups):
             total += R[i, j] * S[g, j]
         p[i] = total
-    # Rounding must not make the inverse indefinite; 1e-13 of the diagonal is all that float64 can resolve.
-    a = max(S[g, g] - row_dot(S, g, p, n_groups), 1e-13 * S[g, g])
+    if a == 0.0:
+        # Rounding must not make the inverse indefinite; 1e-13 of the diagonal is all that float64 can resolve.
+        a = max(S[g, g] - row_dot(S, g, p, n_groups), 1e-13 * S[g, g])
     c = inverse_scale(log_v) + a
     for i in range(n_groups):
         for j in range(n_groups):

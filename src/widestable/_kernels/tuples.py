@@ -17,15 +17,26 @@ class Model(NamedTuple):
     Z: FloatArray  # (n, d + 1)
     row_norm: FloatArray  # (n,) lengths of the rows of Z
     weight: FloatArray  # (n,)
+    row_y: FloatArray  # (n,) mean output of each row
+    # The kernel in use, that of one sharpness; compiled code sets these five when the sharpness changes.
     basis: FloatArray  # (n, n) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
-    eigenvalues: FloatArray  # (n,) of W^(1/2) K0 W^(1/2)
-    y: FloatArray  # (n,) U' W^(1/2) y
+    eigenvalues: FloatArray  # (n,) of W^(1/2) K W^(1/2)
+    y: FloatArray  # (n,) U' W^(1/2) row_y
+    sharpness: float  # infinity: sign units
+    log_diagonal: float  # log of the mean of K(x, x) over the rows
+    # The same for every sharpness on the grid, made when first needed.
+    grid: FloatArray  # (G,) values of the sharpness; one value when it is fixed
+    grid_log_prior: FloatArray  # (G,)
+    grid_log_diagonal: FloatArray  # (G,)
+    grid_basis: FloatArray  # (G, n, n)
+    grid_eigenvalues: FloatArray  # (G, n)
+    grid_y: FloatArray  # (G, n)
+    is_made: npt.NDArray[np.bool_]  # (G,)
     n_extra: float  # number of observations beyond one a row
     ss_within: float  # sum of squares within rows
     sum_log_weight: float
     rows: IntArray  # rows at which f is stored
     n_atoms: float  # N, expected number of atoms above the threshold
-    sharpness: float  # infinity: sign units
     infer_alpha: bool
     infer_nu: bool
     infer_sigma2: bool
@@ -39,6 +50,7 @@ class Plan(NamedTuple):
     """How much of each move a sweep makes."""
 
     n_hyper: int = 1  # rounds of alpha, nu and sigma2
+    n_sharpness: int = 1  # changes of the sharpness
     n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
     n_rotations: int = 4  # of each atom that matters, in a pass
@@ -50,7 +62,7 @@ class Chain(NamedTuple):
     """State of one chain; room for K atoms. Sizes are integrated out, so they are not part of it."""
 
     theta: FloatArray  # (3,) alpha, log nu, log sigma2
-    counts: IntArray  # (3,) atoms, groups, sweeps done
+    counts: IntArray  # (4,) atoms, groups, sweeps since it was rebuilt, place of the sharpness on the grid
     h: FloatArray  # (K, d + 1) hyperplanes
     log_mark: FloatArray  # (K,)
     group: IntArray  # (K,) group of each atom: atoms of one pattern
@@ -68,19 +80,11 @@ class Chain(NamedTuple):
     log_likelihood: FloatArray  # (1,)
 
 
-class Saved(NamedTuple):
-    """The defining part of a state, kept to go back to."""
-
-    theta: FloatArray
-    counts: IntArray
-    h: FloatArray
-    log_mark: FloatArray
-
-
 class Work(NamedTuple):
     """Working memory of the moves; nothing in it outlives a sweep."""
 
-    saved: Saved
+    saved: Chain  # the state to go back to when a sweep fails
+    trial: Chain  # the state that a change of the sharpness proposes
     total_precision: FloatArray
     tau: FloatArray
     tau_new: FloatArray
@@ -94,6 +98,8 @@ class Work(NamedTuple):
     s: FloatArray
     s_new: FloatArray
     p: FloatArray
+    q: FloatArray
+    r: FloatArray
     number: FloatArray
     number_new: FloatArray
     h_new: FloatArray
@@ -112,6 +118,7 @@ class Buffers(NamedTuple):
     """Draws of one compiled call, before they are packed."""
 
     theta: FloatArray  # (draws, 3)
+    sharpness: FloatArray  # (draws,)
     n_atoms: IntArray  # (draws,)
     h: FloatArray  # (draws, K, d + 1)
     log_mark: FloatArray  # (draws, K)

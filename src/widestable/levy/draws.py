@@ -21,9 +21,10 @@ class ChainDraws:
     Attributes
     ----------
     theta : (m, 3) alpha, log nu, log sigma2.
+    sharpness : (m,) of the units; infinite for sign units.
     log_density : (m,) log likelihood plus log prior of the inferred parameters, sizes integrated out.
     f : (m, rows) function at the stored training rows, remainder included.
-    coefficient : (m, n) P (y - T' size) in the eigenbasis: what prediction needs of y.
+    coefficient : (m, n) (g K + noise)^-1 (y - atoms) at the training rows: what prediction needs of y.
     n_atoms : (m,) atoms of each draw.
     h : (sum of n_atoms, d + 1) hyperplanes, draw after draw.
     log_mark : (sum of n_atoms,) log marks.
@@ -31,6 +32,7 @@ class ChainDraws:
     """
 
     theta: FloatArray
+    sharpness: FloatArray
     log_density: FloatArray
     f: FloatArray
     coefficient: FloatArray

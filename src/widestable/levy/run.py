@@ -12,11 +12,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from .._kernels.sweep import run as run_sweeps
-from .._kernels.tuples import Chain, FloatArray, Model, Plan
+from .._kernels.tuples import Buffers, Chain, FloatArray, Model, Plan, Work
 from ..diagnostics import LEAST_DRAWS, has_converged
 from .draws import ChainDraws, concatenate, every, pack
 from .progress import Reporter
-from .state import make_buffers, make_work, start_chain
+from .state import make_buffers, make_kernels_near, make_work, sort_groups, start_chain
 
 # The unit of work: rounds are multiples of it, thinning is a power of two that divides it.
 ROUND = 512
@@ -81,7 +81,8 @@ def advance(
 ) -> tuple[ChainState, ChainDraws | None]:
     """Make sweeps from a copy of `state`; with thin > 0 also keep a draw after each `thin` of them.
 
-    The answer does not depend on how the sweeps are cut into compiled calls, so their length may follow the clock.
+    The answer does not depend on how the sweeps are cut into compiled calls, so their length may follow the clock. At
+    the end everything is rebuilt from the atoms, so that a chain read from a file goes on as this one does.
     Returns None for the draws when there are none, or when `report.stopped` was set.
     """
     chain, rng = copy.deepcopy(state)
@@ -92,16 +93,29 @@ def advance(
         if report.stopped.is_set():
             return state, None
         size = min(size, n_sweeps - done)
-        buffers = make_buffers(model, size // thin if thin else 0)
         started = time.perf_counter()
-        run_sweeps(chain, model, plan, work, rng, size, thin, adapt, buffers)
+        buffers = make_sweeps(chain, model, plan, work, rng, size, (thin, adapt))
         seconds = time.perf_counter() - started
         if thin:
             parts.append(pack(buffers))
         done += size
         report.advance(size)
         size = max(1, min(4 * size, int(size * SECONDS_A_CALL / max(seconds, 1e-6))) // step) * step
+    sort_groups(chain, model)
     return ChainState(chain, rng), concatenate(parts) if parts else None
+
+
+def make_sweeps(
+    chain: Chain, model: Model, plan: Plan, work: Work, rng: np.random.Generator, n_sweeps: int, how: tuple[int, bool]
+) -> Buffers:
+    """One stretch of sweeps, and its draws; kernels of another sharpness are made when a chain comes near them."""
+    thin, adapt = how
+    buffers = make_buffers(model, n_sweeps // thin if thin else 0)
+    done = run_sweeps(chain, model, plan, work, rng, 0, n_sweeps, thin, adapt, buffers)
+    while done < n_sweeps:
+        make_kernels_near(chain, model, plan.n_sharpness)
+        done = run_sweeps(chain, model, plan, work, rng, done, n_sweeps, thin, adapt, buffers)
+    return buffers
 
 
 @dataclass(frozen=True)
@@ -227,9 +241,10 @@ def _forget(sample: Sample) -> Sample:
 
 
 def quantities(sample: Sample, model: Model) -> FloatArray:
-    """(chains, draws, quantities): the inferred ones of alpha, log nu, log sigma2, then f at the stored rows."""
-    inferred = np.flatnonzero([model.infer_alpha, model.infer_nu, model.infer_sigma2])
-    return np.stack([np.concatenate([d.theta[:, inferred], d.f], axis=1) for d in sample.chains])
+    """(chains, draws, quantities): alpha, log nu, log sigma2, log sharpness where inferred, then f at stored rows."""
+    inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.grid.size > 1]
+    parameters = [np.column_stack([d.theta, np.log(d.sharpness)])[:, inferred] for d in sample.chains]
+    return np.stack([np.concatenate([p, d.f], axis=1) for p, d in zip(parameters, sample.chains, strict=True)])
 
 
 def _judge(sample: Sample, model: Model) -> Sample:
