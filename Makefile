@@ -38,7 +38,7 @@ test: $(VENV)/.dev
 test-statistical: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m statistical
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.experiments
 	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
 
 lint: $(VENV)/.dev
@@ -53,9 +53,11 @@ format: $(VENV)/.dev
 bench: $(VENV)/.experiments
 	$(BIN)/python -m benchmarks
 
-reproduce:
-	@echo "The paper's tables and figures are not here yet: experiments/ is still to be written (see CHANGELOG.md)."
-	@exit 1
+# The quick, the standard (default) or the full preset, all or some studies: make reproduce PRESET=full STUDIES="simulated sp500"
+PRESET ?= standard
+STUDIES ?=
+reproduce: $(VENV)/.experiments
+	$(BIN)/python -m widestable.experiments $(STUDIES) --preset $(PRESET)
 
 clean:
 	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,66 @@
+"""Study: posterior quantiles of the random covariance Q_s, published sampler and jump engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widestable.exact import posterior_predictive
+from widestable.experiments.functions import BY_NAME, Floats, Problem, simulate
+from widestable.experiments.methods import METHODS
+from widestable.experiments.methods.jumps import fit
+from widestable.experiments.pieces import Piece, Result
+from widestable.experiments.presets import Preset
+from widestable.experiments.studies.comparison import seed_of
+from widestable.network import arcsine_kernel
+from widestable.posterior import Posterior
+from widestable.stable import log_remainder
+
+NAME = "covariance"
+FUNCTION = "three_jumps"
+SAMPLERS = ("published", "jumps_given")
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+def plan(preset: Preset) -> list[Piece]:
+    """Both samplers on the same data."""
+    settings = preset.covariance | {"alpha": BY_NAME[FUNCTION].alpha, "nu": 1.0}
+    return [Piece(NAME, name, FUNCTION, 0, settings, METHODS[name].version) for name in SAMPLERS]
+
+
+def run(piece: Piece, data: Path | None) -> Result:
+    """25%, 50% and 75% quantiles of each entry of Q_s, noise included, shape (3, n, n)."""
+    problem = simulate(piece.data, 0)
+    sample = _published if piece.method == "published" else _jumps
+    Q = sample(problem, seed_of(piece), piece.settings)
+    return {"x": problem.X[:, 0], "quantiles": np.quantile(Q, QUARTILES, axis=0)}
+
+
+def _published(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
+    given = {name: settings[name] for name in ("alpha", "nu", "iterations", "burn_in")}
+    rng = np.random.default_rng(seed)
+    draws = posterior_predictive(problem.X, problem.y, keep_covariance=True, rng=rng, progress=False, **given)
+    return np.asarray(draws.covariance)
+
+
+def _jumps(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
+    given = {name: settings[name] for name in ("alpha", "nu", "n_chains", "n_sweeps")}
+    return covariance_draws(fit(problem.X, problem.y, seed, standardize=False, **given).posterior_)
+
+
+def covariance_draws(posterior: Posterior) -> Floats:
+    """`sum_k v_k tau_k tau_k' + g K0 + sigma2 I` at the distinct training rows, sign units, shape (draws, n, n)."""
+    X = posterior.data.X
+    Z = np.column_stack([np.ones(len(X)), X])
+    K0, identity = arcsine_kernel(X), np.eye(len(X))
+    found = []
+    for draws in posterior.chains:
+        g = np.exp(log_remainder(draws.alpha, draws.log_nu, posterior.model.n_atoms))
+        last = np.cumsum(draws.n_atoms)
+        for i, (start, stop) in enumerate(zip(last - draws.n_atoms, last, strict=True)):
+            tau = np.sign(Z @ draws.h[start:stop].T)
+            atoms = (tau * np.exp(draws.log_scale[start:stop])) @ tau.T
+            found.append(atoms + g[i] * K0 + np.exp(draws.log_sigma2[i]) * identity)
+    return np.array(found)
