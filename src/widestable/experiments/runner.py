@@ -39,13 +39,14 @@ def run_piece(run: Run, piece: Piece, places: Places) -> Outcome:
     """Run one piece on one thread and keep its result; an error is reported, and the others go on."""
     from threadpoolctl import threadpool_limits
 
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.process_time()
     _compile_into(places.cache)
     try:
         with threadpool_limits(1):
             result = run(piece, places.data)
         seconds = time.perf_counter() - started
-        pieces.write(places.cache, piece, {"seconds": seconds} | result)
+        times = {"seconds": seconds, "cpu_seconds": time.process_time() - started_cpu}
+        pieces.write(places.cache, piece, times | result)
         return Outcome(piece, seconds, None)
     except Exception as error:
         return Outcome(piece, time.perf_counter() - started, f"{type(error).__name__}: {error}")

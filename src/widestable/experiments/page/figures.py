@@ -62,7 +62,7 @@ def _boxes(ax: Axes, present: dict[str, dict[str, Any]]) -> None:
 def bands(kept: Kept, folder: Path) -> Path | None:
     """Predictions and 90% bands of new observations for the functions of one input."""
     functions = [function for function in FUNCTIONS if function.n_inputs == 1]
-    figure = Figure(figsize=(3.1 * len(SHOWN), 2.5 * len(functions)), layout="constrained")
+    figure = Figure(figsize=(2.6 * len(SHOWN), 2.0 * len(functions)), layout="constrained")
     axes = figure.subplots(len(functions), len(SHOWN), sharex=True, sharey="row")
     for row, function in zip(axes, functions, strict=True):
         for ax, name in zip(row, SHOWN, strict=True):
@@ -202,7 +202,7 @@ def traces(kept: Kept, folder: Path) -> Path | None:
             ax.plot(np.array(chains).T, lw=0.5)
             ax.set_title(f"{METHODS[name].title}: f({place:.2f})", fontsize=9)
             ax.set_xlabel("kept draw (thinned)")
-        row[2].semilogy(shown["x"], np.array(shown["rhat"], dtype=float) - 1.0, ".-", lw=0.6)
+        row[2].semilogy(shown["x"], np.maximum(np.array(shown["rhat"], dtype=float) - 1.0, 1e-4), ".-", lw=0.6)
         row[2].axhline(0.01, color="black", lw=0.8, ls=":")
         row[2].set(title="R-hat - 1 at the new points", xlabel="x", ylim=(1e-4, 10.0))
     return _save(figure, folder, "traces")

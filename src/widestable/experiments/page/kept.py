@@ -64,8 +64,8 @@ class Kept:
 
     @property
     def seconds(self) -> float:
-        """Time of all pieces, added up."""
-        return sum(float(result["seconds"]) for _, result in self.found)
+        """Processor time of all pieces, added up."""
+        return sum(float(result["cpu_seconds"]) for _, result in self.found)
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> str:

@@ -104,7 +104,7 @@ def _real_table(kept: Kept, data: str, printed: dict[str, paper.Error]) -> str:
         "90% width",
         "splits",
         "s a split",
-        "medians over splits",
+        "medians; worst mixing",
     ]
     return markdown_table(header, rows)
 
@@ -121,7 +121,7 @@ _SHOWN = {"alpha": "alpha", "nu": "nu", "sharpness": "sharpness", "kl_weight": "
 
 
 def _information(kept: Kept, method: str, data: str) -> str:
-    """Chosen or inferred parameters and the worst R-hat, medians over splits."""
+    """Medians over splits of chosen or inferred parameters; the worst R-hat and least ESS of f at new rows."""
     results = [result for _, result in kept.select(method, data)]
     shown = []
     for name, title in _SHOWN.items():
@@ -130,6 +130,8 @@ def _information(kept: Kept, method: str, data: str) -> str:
             shown.append(f"{title} {np.median(values):.3g}")
     rhats = [r["mixing"]["rhat"] for r in results if r["mixing"].get("rhat") is not None]
     shown += [f"R-hat at most {max(rhats):.3f}"] if rhats else []
+    sizes = [r["mixing"]["ess"] for r in results if r["mixing"].get("ess") is not None]
+    shown += [f"ESS at least {min(sizes):.0f}"] if sizes else []
     return ", ".join(shown) or "–"
 
 
@@ -152,8 +154,8 @@ def times(kept: Kept, folder: Path) -> str:
         "slowest tenth",
     ]
     note = (
-        "One method at a time, one core, compilation excluded, predictions included. Iterations are sweeps, optimiser "
-        "steps, draws or trees, so compare them within a method; time an effective sample (of f at the worst new row, "
+        "Processor time, one method at a time, one core, compilation excluded, predictions included. Iterations are "
+        "sweeps, optimiser steps, draws or trees, so compare them within a method; time an effective sample (of f at the worst new row, "
         "and at the slowest tenth of them) compares samplers. The paper's times are of its own programs and machine."
     )
     return f"{note}\n\n{markdown_table(header, rows)}"
