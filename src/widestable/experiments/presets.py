@@ -23,7 +23,7 @@ class Preset:
     ----------
     name : for commands and the page.
     n_repeats : training sets of each simulated function.
-    n_splits : splits of the real data, of random rows and of whole locations.
+    n_splits, n_location_splits : splits of the real data by random rows, and of house prices by whole locations.
     n_published : splits on which the published sampler runs: real estate, S&P 500.
     line, plane : settings of each method on simulated functions of one and of two inputs.
     real_estate, sp500 : settings of each method on real data.
@@ -33,6 +33,7 @@ class Preset:
     name: str
     n_repeats: int
     n_splits: int
+    n_location_splits: int
     n_published: dict[str, int]
     line: dict[str, Settings]
     plane: dict[str, Settings]
@@ -88,10 +89,10 @@ TENTHS = [round(0.1 * k, 1) for k in range(1, 20)]
 
 QUICK_SEARCH: Settings = {"alphas": [1.1, 1.9], "nus": [NU_STAR], "n_folds": 2, "search_sweeps": 60}
 STANDARD_SEARCH: Settings = {
-    "alphas": [0.8, 1.1, 1.4, 1.7, 1.9],
+    "alphas": [1.1, 1.5, 1.7, 1.9],
     "nus": [0.25, 1.0, 4.0],
-    "n_folds": 4,
-    "search_sweeps": 300,
+    "n_folds": 3,
+    "search_sweeps": 240,
 }
 FULL_SEARCH: Settings = {
     "alphas": [0.5, 0.8, 1.1, 1.3, 1.5, 1.7, 1.9],
@@ -106,6 +107,7 @@ QUICK = Preset(
     name="quick",
     n_repeats=1,
     n_splits=1,
+    n_location_splits=1,
     n_published={"real_estate": 1, "sp500": 1},
     line=_published(60, alphas=[1.1, 1.9], nus=[NU_STAR], n_folds=2, search_iterations=30)
     | _given(90, **AT_STAR)
@@ -125,12 +127,13 @@ QUICK = Preset(
     covariance={"iterations": 60, "burn_in": 20, "n_chains": 2, "n_sweeps": 60},
 )
 
-_standard_others = _competitors(10, (4, 500, 500), (3, 5000), 500, 500)
-_standard_real = _competitors(5, (2, 200, 250), (2, 5000), 500, 500)
+_standard_others = _competitors(10, (4, 500, 500), (3, 3000), 500, 500)
+_standard_real = _competitors(5, (2, 150, 200), (2, 2500), 500, 500)
 STANDARD = Preset(
     name="standard",
     n_repeats=3,
     n_splits=10,
+    n_location_splits=5,
     n_published={"real_estate": 1, "sp500": 2},
     line=_published(3000, alphas=TENTHS[::2], nus=[NU_STAR], n_folds=5, search_iterations=900)
     | _given(3000, **AT_STAR)
@@ -139,8 +142,8 @@ STANDARD = Preset(
     plane=_published(3000, **ONLY_STAR) | _given(6000, **AT_STAR) | _inferred(6000) | _standard_others,
     real_estate=_published(600, **STANDARD_SEARCH) | _given(3000, **STANDARD_SEARCH) | _inferred(3000) | _standard_real,
     sp500=_published(600, **ONLY_SP500)
-    | _given(2000, alpha=paper.SP500_ALPHA, nu=NU_STAR)
-    | _inferred(2000)
+    | _given(1500, alpha=paper.SP500_ALPHA, nu=NU_STAR)
+    | _inferred(1500)
     | _standard_real,
     ablation={
         "alphas": [0.3, 0.7, 1.1, 1.5, 1.9],
@@ -159,6 +162,7 @@ FULL = Preset(
     name="full",
     n_repeats=10,
     n_splits=10,
+    n_location_splits=10,
     n_published={"real_estate": 1, "sp500": 2},
     line=_published(3000, alphas=TENTHS, nus=[0.25, NU_STAR, 4.0], n_folds=5, search_iterations=1500)
     | _given(None, **AT_STAR)

@@ -155,8 +155,9 @@ def times(kept: Kept, folder: Path) -> str:
     ]
     note = (
         "Processor time, one method at a time, one core, compilation excluded, predictions included. Iterations are "
-        "sweeps, optimiser steps, draws or trees, so compare them within a method; time an effective sample (of f at the worst new row, "
-        "and at the slowest tenth of them) compares samplers. The paper's times are of its own programs and machine."
+        "sweeps, optimiser steps, draws or trees, so compare them within a method; time an effective sample (of f at "
+        "the worst new row, and at the slowest tenth of them) compares samplers. The paper's times are of its own "
+        "programs and machine."
     )
     return f"{note}\n\n{markdown_table(header, rows)}"
 

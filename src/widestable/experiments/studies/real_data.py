@@ -43,9 +43,9 @@ def _plan(preset: Preset, study: str, data: str) -> list[Piece]:
 
 def _n_splits(preset: Preset, study: str, data: str, method: str) -> int:
     """The published sampler takes part in a few splits only, as the paper splits."""
-    if method != "published":
-        return preset.n_splits
-    return 0 if data == LOCATIONS else min(preset.n_published[study], preset.n_splits)
+    if data == LOCATIONS:
+        return 0 if method == "published" else preset.n_location_splits
+    return preset.n_splits if method != "published" else min(preset.n_published[study], preset.n_splits)
 
 
 def run_real_estate(piece: Piece, data: Path | None) -> Result:
