@@ -13,6 +13,7 @@ BENCHMARKS = {
     "plans": "which blend of moves gives most effective samples a second",
     "sizes": "whether to integrate sizes out or to draw them and hold them while atoms move",
     "three_jumps": "coverage and error on 50 simulated data sets, beside a Gaussian process",
+    "units": "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART",
     "predict_rows": "memory and time of predicting 100 000 rows",
     "engines": "effective samples a second of the jump engine over the published algorithm",
 }

@@ -12,7 +12,9 @@ from widestable.network import (
     draw_hyperplanes,
     draw_network,
     draw_process,
+    kernel_diagonal,
     sign_patterns,
+    unit_patterns,
 )
 
 LINE = np.array([-1.2, 0.3, 2.0])
@@ -67,6 +69,44 @@ def test_kernel_survives_large_inputs() -> None:
     K = arcsine_kernel([[1e300, 0.0], [0.0, -1e300], [1e300, 1e300], [0.0, 0.0]])
     assert np.all(np.isfinite(K))
     np.testing.assert_allclose(K[0], [1.0, 0.0, 0.5, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 0.7, 5.0, 1000.0])
+def test_smooth_kernel_is_williams_formula(sharpness: float, rng: np.random.Generator) -> None:
+    X, X2 = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
+    Z, Z2 = add_constant(X), add_constant(X2)
+    a, b = 1.0 + 2.0 * sharpness**2 * (Z**2).sum(axis=1), 1.0 + 2.0 * sharpness**2 * (Z2**2).sum(axis=1)
+    expected = 2 / np.pi * np.arcsin(2.0 * sharpness**2 * Z @ Z2.T / np.sqrt(np.outer(a, b)))
+    np.testing.assert_allclose(arcsine_kernel(X, X2, sharpness), expected, atol=1e-12)
+    diagonal = np.diag(arcsine_kernel(X, sharpness=sharpness))
+    np.testing.assert_allclose(kernel_diagonal(X, sharpness), diagonal, atol=1e-15)
+    np.testing.assert_allclose(diagonal, 2 / np.pi * np.arcsin((a - 1.0) / a), atol=1e-9)
+
+
+def test_smooth_kernel_is_the_mean_product_of_units(rng: np.random.Generator) -> None:
+    X = np.array([[0.0, 1.0], [2.0, -1.0], [-0.5, 0.4]])
+    values = unit_patterns(draw_hyperplanes(50_000, 2, rng), X, 0.8)
+    i, j = np.triu_indices(3)
+    checks.check_mean(values[:, i] * values[:, j], arcsine_kernel(X, sharpness=0.8)[i, j])
+
+
+def test_units_become_signs_as_the_sharpness_grows(rng: np.random.Generator) -> None:
+    X, h = rng.normal(size=(20, 2)), draw_hyperplanes(10, 2, rng)
+    np.testing.assert_array_equal(unit_patterns(h, X, 1e9), unit_patterns(h, X))
+    np.testing.assert_array_equal(unit_patterns(h, X), sign_patterns(h, X))
+    np.testing.assert_allclose(arcsine_kernel(X, sharpness=1e9), arcsine_kernel(X), atol=1e-8)
+    np.testing.assert_array_equal(kernel_diagonal(X), np.ones(20))
+
+
+@pytest.mark.parametrize("sharpness", [0.0, -1.0, np.nan])
+def test_a_sharpness_that_is_none_is_refused(sharpness: float) -> None:
+    with pytest.raises(ValueError, match="expected a number above 0: inf stands for sign units"):
+        arcsine_kernel([[0.0]], sharpness=sharpness)
+
+
+def test_smooth_kernel_survives_large_inputs() -> None:
+    K = arcsine_kernel([[1e300, 0.0], [0.0, -1e300], [0.0, 0.0]], sharpness=0.5)
+    np.testing.assert_allclose(np.diag(K), [1.0, 1.0, 2 / np.pi * np.arcsin(1 / 3)], atol=1e-12)
 
 
 def test_patterns_give_plus_one_on_the_hyperplane_itself() -> None:
@@ -155,6 +195,26 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
 def test_process_has_its_joint_law(alpha: float, rng: np.random.Generator) -> None:
     f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=200, size=10_000)
     checks.check_characteristic_function(f, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("alpha", [0.5, 1.1, 1.5, 2.0])
+@pytest.mark.parametrize("sharpness", [0.4, 2.0])
+def test_smooth_networks_and_their_limit_have_their_joint_laws(
+    alpha: float, sharpness: float, rng: np.random.Generator
+) -> None:
+    def law(c: np.ndarray, width: float = np.inf) -> float:
+        return reference.smooth_characteristic_function(c, LINE, alpha, NU, sharpness, width)
+
+    given = {"alpha": alpha, "nu": NU, "rng": rng, "sharpness": sharpness}
+    checks.check_characteristic_function(draw_process(LINE[:, None], n_atoms=200, size=10_000, **given), law)
+    checks.check_characteristic_function(draw_network(LINE[:, None], 5, size=20_000, **given), lambda c: law(c, 5))
+    wide = draw_network(LINE[:, None], 10_000, size=1000, **given)
+    checks.check_characteristic_function(wide, law)
+    with pytest.raises(AssertionError):
+        checks.check_characteristic_function(
+            wide, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU)
+        )
 
 
 @pytest.mark.parametrize(("alpha", "n_atoms"), [(0.5, 2.0), (1.0, 0.7), (1.9, 3.0)])

@@ -31,7 +31,7 @@ def saved(tmp_path: Path) -> Path:
 # --- Round trips ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
 def test_a_round_trip_changes_no_bit(which: Callable[[], StableRegressor], tmp_path: Path) -> None:
     model = which()
     model.save(tmp_path / "model.zip")
