@@ -83,7 +83,7 @@ def test_files_of_format_1_can_be_read_forever() -> None:
     np.testing.assert_allclose(model.predict_interval(rows), expected["interval"], rtol=1e-9)
     found = [model.alpha_, model.nu_, model.sigma_]
     np.testing.assert_allclose(found, [expected[name] for name in ("alpha", "nu", "sigma")], rtol=1e-9)
-    assert model.jumps(min_size=0.5).n_jumps.tolist() == expected["jumps"]
+    assert model.jumps(size=0.5).n_jumps.tolist() == expected["jumps"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.continue_sampling(10)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import jumps as jump_summary
 from . import mixture
 from ._kernels.tuples import FloatArray, IntArray, Model
 from .diagnostics import Convergence, convergence, warn_unless_converged
 from .inputs import TrainingData, check_new_rows, scale_outputs, unscale_outputs
-from .jumps import Jumps
+from .jumps import Jumps, find_jumps, jump_probability
 from .levy.draws import OF_ATOMS, ChainDraws
 from .levy.run import ChainState, Round, Sample, quantities
 from .mixture import MAX_JOINT_ROWS, ONE_THREAD, Job
@@ -166,16 +165,27 @@ class Posterior:
         found = mixture.log_density(self._source(), self.check_rows(X), self._outputs(y), job)
         return np.asarray(found - np.log(self.data.scaling.y_scale))
 
-    def jumps(self, min_size: float | None = None) -> Jumps:
-        """Jumps of f between training rows: how many, and for one input where, how large and how sure.
+    def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
+        """Jumps of f between training rows: how many, where, how large, how wide and how sure.
 
         Parameters
         ----------
-        min_size : the least change of f that counts; by default the posterior median of the noise s.d.
+        size : the least change of f that counts; by default the posterior median of the noise s.d.
+        max_width : the greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x
+            for one input, in standardised units for several.
         """
-        if min_size is None:
-            min_size = float(np.sqrt(np.median(self.sigma2)))
-        return jump_summary.summarise(self.data, self.chains, min_size)
+        return find_jumps(self.data, self.chains, size, max_width)
+
+    def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> FloatArray:
+        """Probability that a jump larger than `size` separates row i of A from row i of B, shape (m,).
+
+        Steps that split the training rows in the same way cannot be told apart by the data, so those of them that
+        separate the two places add up. `size` and `max_width` are as for `jumps`.
+        """
+        first, second = self.check_rows(A), self.check_rows(B)
+        if len(first) != len(second):
+            raise ValueError(f"Got {len(first)} rows of A and {len(second)} of B: expected pairs, as many of each.")
+        return jump_probability(self.data, self.chains, first, second, size, max_width)
 
     def _source(self) -> mixture.Source:
         return mixture.prepare(self.model, self.data.X, self.chains, float(np.abs(self.data.y).max()))

@@ -194,13 +194,25 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_count("n_samples", n_samples, 1)
         return posterior.sample_y(X, n_samples, make_rng(random_state), noise=noise)
 
-    def jumps(self, min_size: float | None = None) -> Jumps:
-        """Jumps of f between training rows: how many, and for one input where, how large and how sure.
+    def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
+        """Jumps of f between training rows: how many, where, how large, how wide and how sure.
 
-        `min_size` is the least change of f that counts; by default `sigma_`, the noise s.d.
+        Parameters
+        ----------
+        size : the least change of f that counts; by default `sigma_`, the noise s.d.
+        max_width : the greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x
+            for one input, in standardised units for several.
         """
         check_is_fitted(self)
-        return self.posterior_.jumps(min_size)
+        return self.posterior_.jumps(size, max_width)
+
+    def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> Floats:
+        """Probability that a jump larger than `size` separates row i of A from row i of B, shape (m,).
+
+        `size` and `max_width` are as for `jumps`.
+        """
+        self._check_rows(A)
+        return self._check_rows(B).jump_probability(A, B, size, max_width)
 
     def _check_rows(self, X: Any) -> Posterior:
         """The posterior, once X is known to have the columns it was fitted on."""
