@@ -11,10 +11,10 @@ SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
     ["_kernels"],
-    ["inputs", "stable", "network", "diagnostics", "parameters"],
+    ["inputs", "stable", "network", "diagnostics", "parameters", "tables"],
     ["exact"],
     ["levy"],
-    ["posterior", "mixture", "jumps", "storage"],
+    ["posterior", "mixture", "jumps", "storage", "rounds"],
     ["regressor"],
     ["plots"],
     ["report"],

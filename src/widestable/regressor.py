@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from . import rounds
 from .inputs import TrainingData, check_training
 from .jumps import Jumps
 from .levy import run
@@ -98,7 +99,9 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- Fitting -----------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Self:
         """Sample the posterior.
 
         Parameters
@@ -106,6 +109,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X : shape (n, d), an array or a pandas or polars frame.
         y : shape (n,).
         sample_weight : shape (n,); how many observations a row stands for. Weight 2 is writing the row twice.
+        checkpoint : a file to write after each round of sweeps. If it is there already, sampling goes on from it and
+            ends with the same draws as a run that was never stopped; `random_state` must be an int for that.
 
         Ctrl-C keeps the draws of whole rounds, and warns.
         """
@@ -116,11 +121,17 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sharpness = None if self.sharpness is None else float(self.sharpness)
         model = make_model(data, n_atoms=float(self.n_atoms), sharpness=sharpness, **fixed)
         start = run.start(model, make_seeds(self.random_state, int(self.n_chains)), **fixed)
+        keep = None
+        if checkpoint is not None:
+            parameters = self.get_params(deep=False)
+            model, start = rounds.read_checkpoint(checkpoint, data, parameters) or (model, start)
+            keep = rounds.checkpointing(checkpoint, data, model, parameters)
 
         def draw(setup: run.Setup) -> run.Sample:
+            after = rounds.telling(setup, keep)
             if self.n_sweeps is None:
-                return run.sample_until_converged(start, setup, int(self.max_sweeps))
-            return run.sample_fixed(start, setup, int(self.n_sweeps))
+                return run.sample_until_converged(start, setup, int(self.max_sweeps), after)
+            return run.sample_fixed(start, setup, int(self.n_sweeps), after)
 
         return self._run(draw, data, model)
 
@@ -140,7 +151,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         def draw(setup: run.Setup) -> run.Sample:
             if n_sweeps is None:
-                return run.sample_until_converged(sample, setup, sample.n_sweeps + int(self.max_sweeps))
+                limit = sample.n_sweeps + int(self.max_sweeps)
+                return run.sample_until_converged(sample, setup, limit, rounds.telling(setup))
             return _extend(sample, setup, int(n_sweeps))
 
         return self._run(draw, data, model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,9 @@ class Reporter:
     def extend(self, n_sweeps: int, message: str) -> None:
         """Tell that more sweeps are to come, and why."""
 
+    def tell(self, note: Callable[[], str]) -> None:
+        """Show a note, which is made only if someone sees it."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Reporter, ())
 
@@ -33,7 +36,7 @@ class BarReporter(Reporter):
         self._bar = bar
         self._lock = threading.Lock()
         self._total = 0
-        self._task = bar.add_task("sampling", total=None)
+        self._task = bar.add_task("sampling", total=None, note="")
 
     def advance(self, n_sweeps: int) -> None:
         with self._lock:
@@ -43,6 +46,11 @@ class BarReporter(Reporter):
         with self._lock:
             self._total += n_sweeps
             self._bar.update(self._task, total=self._total, description=message)
+
+    def tell(self, note: Callable[[], str]) -> None:
+        text = note()
+        with self._lock:
+            self._bar.update(self._task, note=text)
 
 
 def wants_bar(progress: bool | None) -> bool:
@@ -57,8 +65,20 @@ def reporter(progress: bool | None) -> Iterator[Reporter]:
         yield Reporter()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total} sweeps"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+    class Speed(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:,.0f} a second" if task.speed else "")
+
+    counts = TextColumn("{task.completed:.0f}/{task.total} sweeps")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        counts,
+        Speed(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
         yield BarReporter(bar)

@@ -173,15 +173,19 @@ def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
 def sample_fixed(
     sample: Sample, setup: Setup, n_sweeps: int, on_round: Callable[[Sample], None] | None = None
 ) -> Sample:
-    """A third of `n_sweeps` to warm up, then draws from the rest, at most 1024 a chain."""
+    """A third of `n_sweeps` to warm up, then draws from the rest, at most 1024 a chain.
+
+    A sample that such a run was left with goes on where it was.
+    """
     n_warm = n_sweeps // 3
     thin = -(-(n_sweeps - n_warm) // MAX_DRAWS)
     n_draws = (n_sweeps - n_warm) // thin
-    setup.report.extend(len(sample.states) * n_sweeps, "sampling")
+    setup.report.extend(len(sample.states) * (n_sweeps - sample.n_sweeps), "sampling")
     sample = replace(sample, thin=thin)
     try:
-        sample = warm_up(sample, setup, n_sweeps - n_draws * thin)
-        for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
+        if sample.n_sweeps == 0:
+            sample = warm_up(sample, setup, n_sweeps - n_draws * thin)
+        for part in np.array_split(np.arange(n_draws), min(8, n_draws))[len(sample.rounds) :]:
             sample = extend(sample, setup, part.size * thin)
             if on_round is not None:
                 on_round(sample)

@@ -1,0 +1,69 @@
+"""What happens after each round of sweeps: tell how far the chains agree, and write a file to go on from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._kernels.tuples import Model
+from .diagnostics import LEAST_DRAWS, rhat
+from .inputs import TrainingData
+from .levy.run import Sample, Setup, quantities
+from .posterior import Posterior
+from .storage import read, write
+
+# Quantities that R-hat is told for while sampling: those that were furthest off last time.
+N_SUSPECTS = 16
+# Parameters that change no draw.
+FREE = {"n_jobs", "progress"}
+
+After = Callable[[Sample], None]
+
+
+def rhat_so_far(sample: Sample, model: Model) -> float:
+    """The largest R-hat among the quantities that converge last; NaN with too few draws."""
+    if sample.n_draws < LEAST_DRAWS:
+        return float("nan")
+    draws = quantities(sample, model)
+    suspects = np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]
+    return float(np.max(rhat(draws[:, :, suspects])))
+
+
+def checkpointing(path: str | os.PathLike[str], data: TrainingData, model: Model, parameters: dict[str, Any]) -> After:
+    """A function that writes a sample to `path`, under a temporary name first."""
+
+    def write_sample(sample: Sample) -> None:
+        write(path, Posterior.from_sample(data, model, sample), parameters)
+
+    return write_sample
+
+
+def read_checkpoint(
+    path: str | os.PathLike[str], data: TrainingData, parameters: dict[str, Any]
+) -> tuple[Model, Sample] | None:
+    """The model and the sample to go on from, or None when there is no file; data and parameters must be the same."""
+    if not Path(path).exists():
+        return None
+    posterior, saved = read(path)
+    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in ("X", "y", "weight"))
+    differing = [name for name, value in parameters.items() if name not in FREE and saved.get(name) != value]
+    if not same_data or differing:
+        what = "other data" if not same_data else f"another {differing[0]}"
+        raise ValueError(f"The checkpoint {os.fspath(path)!r} was made with {what}: delete it to start anew.")
+    return posterior.model, replace(posterior.sample, interrupted=False)
+
+
+def telling(setup: Setup, then: After | None = None) -> After:
+    """A function that shows the number of chains and R-hat so far, then calls `then`."""
+
+    def after(sample: Sample) -> None:
+        setup.report.tell(lambda: f"{len(sample.states)} chains, R-hat {rhat_so_far(sample, setup.model):.2f}")
+        if then is not None:
+            then(sample)
+
+    return after

@@ -1,0 +1,225 @@
+"""Tables in files: CSV, TSV and, where a reader is installed, Parquet. Errors are one sentence with the place."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Table", "TableError", "number_columns", "numbers", "read_table", "replacing", "write_csv"]
+
+Floats = NDArray[np.float64]
+Column = NDArray[Any]  # float64, or text as objects
+
+DELIMITERS = ",;\t|"
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+SUFFIXES = {".tsv": "\t", ".tab": "\t"}
+
+
+class TableError(ValueError):
+    """A file cannot be used as it is; the message is one sentence that says why."""
+
+
+class Table(NamedTuple):
+    """Columns of equal length by name, text as it stands in the file; `lines` says where each row is."""
+
+    name: str
+    columns: dict[str, Column]
+    lines: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.lines)
+
+
+# --- Reading ---------------------------------------------------------------------------------------------
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """Read a file by its suffix: .parquet, .tsv and .tab (tabs), anything else as CSV with its own delimiter."""
+    path = Path(path)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder, expected a file with a table in it.")
+    if not path.exists():
+        raise TableError(f"There is no file {path}{_nearest(path.name, _siblings(path))}")
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return _read_parquet(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise TableError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if not text.strip():
+        raise TableError(f"{path} is empty: expected a line of column names and a line for each row.")
+    return _parse(path.name, text, SUFFIXES.get(path.suffix.lower()))
+
+
+def _parse(name: str, text: str, delimiter: str | None) -> Table:
+    if delimiter is None:
+        header = next(line for line in text.splitlines() if line.strip())
+        delimiter = max(DELIMITERS, key=header.count)
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    rows, lines = [], []
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise TableError(f"{name}, line {reader.line_num}: {error}.") from None
+    names = _check_header(name, rows)
+    for row, line in zip(rows[1:], lines[1:], strict=True):
+        if len(row) != len(names):
+            raise TableError(f"{name}, line {line} has {len(row)} cells, expected {len(names)} as in the header.")
+    cells = np.array(rows[1:], dtype=object)
+    columns = {label: cells[:, j] for j, label in enumerate(names)}
+    if delimiter == ";":
+        columns = {label: _decimal_points(column) for label, column in columns.items()}
+    return Table(name, columns, np.array(lines[1:]))
+
+
+def _check_header(name: str, rows: list[list[str]]) -> list[str]:
+    names = [cell.strip() for cell in rows[0]]
+    if len(rows) == 1:
+        raise TableError(f"{name} has column names but no rows.")
+    if all(_is_number(cell) for cell in names):
+        raise TableError(f"The first line of {name} holds numbers: expected column names there.")
+    for label in names:
+        if not label:
+            raise TableError(f"Column {names.index(label) + 1} of {name} has no name: give it one in the first line.")
+        if names.count(label) > 1:
+            raise TableError(f"{name} has {names.count(label)} columns called {label!r}: rename all but one.")
+    return names
+
+
+def _decimal_points(column: Column) -> Column:
+    """In tables separated by semicolons, numbers may have decimal commas."""
+    points = np.array([cell.replace(",", ".", 1) for cell in column], dtype=object)
+    is_number = [_is_number(cell) or _is_missing(cell) for cell in points]
+    return points if all(is_number) else column
+
+
+def _read_parquet(path: Path) -> Table:
+    columns = _parquet_columns(path)
+    if not columns or not len(next(iter(columns.values()))):
+        raise TableError(f"{path} is empty: it has no rows.")
+    n_rows = len(next(iter(columns.values())))
+    return Table(path.name, columns, np.arange(1, n_rows + 1))
+
+
+def _parquet_columns(path: Path) -> dict[str, Column]:
+    """With polars, or pandas and pyarrow, whichever is there."""
+    try:
+        import polars
+    except ImportError:
+        polars = None  # type: ignore[assignment]
+    try:
+        if polars is not None:
+            return {str(column.name): _plain(column.to_numpy()) for column in polars.read_parquet(path)}
+        import pandas  # type: ignore[import-untyped]
+
+        frame = pandas.read_parquet(path)
+    except ImportError:
+        raise TableError(
+            f"Reading {path.name} needs polars, or pandas with pyarrow: install one, or save the table as CSV."
+        ) from None
+    except Exception as error:  # each reader has errors of its own
+        reason = " ".join(str(error).split())
+        raise TableError(f"{path} cannot be read as Parquet: {reason}.") from None
+    return {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
+
+
+def _plain(column: Column) -> Column:
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    return np.array(["" if cell is None else str(cell) for cell in column], dtype=object)
+
+
+# --- Choosing --------------------------------------------------------------------------------------------
+
+
+def numbers(table: Table, name: str, *, missing: bool = False) -> Floats:
+    """A column as numbers; NaN stands for a missing one when `missing` allows it."""
+    if name not in table.columns:
+        raise TableError(f"{table.name} has no column {name!r}{_nearest(name, table.columns)}")
+    column = table.columns[name]
+    found = np.array([_to_number(cell) for cell in column])
+    for i in np.flatnonzero(~np.isfinite(found)):
+        place = f"row {i + 1} (line {table.lines[i]}) of {table.name}"
+        if not _is_missing(column[i]):
+            raise TableError(f"Column {name!r} holds {column[i]!r} in {place}: expected a finite number.")
+        if not missing:
+            raise TableError(f"Column {name!r} has no value in {place}: fill it in, or pass --drop-missing.")
+    return found
+
+
+def number_columns(table: Table) -> list[str]:
+    """Names of columns that hold numbers; a column of numbers with some text in it is an error, not text."""
+    chosen = []
+    for name, column in table.columns.items():
+        if column.dtype.kind == "f" or any(_is_number(cell) for cell in column):
+            numbers(table, name, missing=True)
+            chosen.append(name)
+    return chosen
+
+
+def _to_number(cell: Any) -> float:
+    return float(cell) if _is_number(cell) else float("nan")
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str) and ("_" in cell or cell.strip().lower() in MISSING):
+        return False
+    try:
+        return not np.isnan(float(cell))
+    except ValueError:
+        return False
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell.strip().lower() in MISSING if isinstance(cell, str) else bool(np.isnan(cell))
+
+
+def _nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
+    """A hint for the end of a sentence: the closest name, or all of them when there are few."""
+    by_lower = {known.lower(): known for known in names}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if close:
+        return f": did you mean {by_lower[close[0]]!r}?"
+    return f": there are {', '.join(map(repr, names))}." if 0 < len(names) <= 12 else "."
+
+
+def _siblings(path: Path) -> list[str]:
+    return [p.name for p in path.parent.iterdir()][:1000] if path.parent.is_dir() else []
+
+
+# --- Writing ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to; it is moved there when all went well, and removed otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_csv(file: Any, columns: Mapping[str, Column]) -> None:
+    """Write columns to an open text file; numbers keep every digit."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([repr(float(cell)) if isinstance(cell, float) else cell for cell in row])

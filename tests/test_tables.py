@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from widestable import tables
+from widestable.tables import TableError, number_columns, numbers, read_table, replacing, write_csv
+
+
+def table_of(tmp_path: Path, text: str, name: str = "data.csv") -> tables.Table:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "x,name,y\n1,red,2.5\n-3e2,blue,4\n"),
+        ("a.csv", '\ufeffx,"name",y\r\n1,"red",2.5\r\n\r\n-300,"blue",4.0\r\n'),
+        ("a.csv", "x;name;y\n1;red;2,5\n-300;blue;4,0\n"),
+        ("a.tsv", "x\tname\ty\n 1 \tred\t2.5\n-300\tblue\t4\n"),
+        ("a.txt", "x|name|y\n1|red|2.5\n-300|blue|4\n"),
+    ],
+)
+def test_files_of_many_looks_hold_the_same_table(tmp_path: Path, name: str, text: str) -> None:
+    table = table_of(tmp_path, text, name)
+    assert list(table.columns) == ["x", "name", "y"]
+    np.testing.assert_array_equal(numbers(table, "x"), [1.0, -300.0])
+    np.testing.assert_array_equal(numbers(table, "y"), [2.5, 4.0])
+    assert number_columns(table) == ["x", "y"]
+    assert table.columns["name"].tolist() == ["red", "blue"]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    polars.DataFrame({"x": [1, 2], "y": [0.5, None], "name": ["a", "b"]}).write_parquet(path)
+    table = read_table(path)
+    assert number_columns(table) == ["x", "y"]
+    np.testing.assert_array_equal(numbers(table, "x"), [1.0, 2.0])
+    with pytest.raises(TableError, match="'y' has no value in row 2"):
+        numbers(table, "y")
+    (tmp_path / "b.parquet").write_text("no")
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        read_table(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        ("x,y\n", "column names but no rows"),
+        ("1,2\n3,4\n", "The first line of data.csv holds numbers"),
+        ("x,x\n1,2\n", "2 columns called 'x'"),
+        ("x,\n1,2\n", "Column 2 of data.csv has no name"),
+        ("x,y\n1,2\n3\n", "line 3 has 1 cells, expected 2"),
+        ('x,y\n1,"2\n', "line 2: unexpected end"),
+    ],
+)
+def test_broken_files_are_refused_in_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(TableError, match=message) as caught:
+        table_of(tmp_path, text)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_number_is_named_with_its_place(tmp_path: Path) -> None:
+    table = table_of(tmp_path, "price,lat\n\n1,2\n3,four\n5,inf\n")
+    with pytest.raises(TableError, match=r"Column 'lat' holds 'four' in row 2 \(line 4\) of data.csv"):
+        numbers(table, "lat")
+    with pytest.raises(TableError, match="'lat' holds 'four'"):
+        number_columns(table)
+    with pytest.raises(TableError, match=r"has no column 'Prise': did you mean 'price'\?"):
+        numbers(table, "Prise")
+    with pytest.raises(TableError, match="has no column 'q': there are 'price', 'lat'"):
+        numbers(table, "q")
+
+
+@pytest.mark.parametrize("blank", ["", "NA", "nan", "null", "?"])
+def test_missing_values_are_told_or_kept_as_nan(tmp_path: Path, blank: str) -> None:
+    table = table_of(tmp_path, f"x,y\n1,2\n{blank},3\n")
+    with pytest.raises(TableError, match=r"'x' has no value in row 2 \(line 3\).*--drop-missing"):
+        numbers(table, "x")
+    np.testing.assert_array_equal(numbers(table, "x", missing=True), [1.0, np.nan])
+    assert number_columns(table) == ["x", "y"]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "houses.csv").write_text("x\n1\n")
+    with pytest.raises(TableError, match=r"There is no file .*house.csv: did you mean 'houses.csv'\?"):
+        read_table(tmp_path / "house.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path)
+    (tmp_path / "latin.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
+    with pytest.raises(TableError, match="not UTF-8"):
+        read_table(tmp_path / "latin.csv")
+
+
+def test_written_tables_keep_every_digit(tmp_path: Path, rng: np.random.Generator) -> None:
+    x = rng.standard_normal(20) * 10.0 ** rng.integers(-300, 300, size=20)
+    text = io.StringIO()
+    write_csv(text, {"x": x, 'a "name", quoted': np.array(["b,c"] * 20, dtype=object)})
+    back = table_of(tmp_path, text.getvalue())
+    np.testing.assert_array_equal(numbers(back, "x"), x)
+    assert back.columns['a "name", quoted'][0] == "b,c"
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "out.txt"
+    with replacing(path) as temporary:
+        temporary.write_text("old")
+
+    def write_half() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(path.parent.iterdir()) == [path]
