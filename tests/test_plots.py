@@ -1,13 +1,52 @@
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from widestable.plots import plot_stacked
+from tests import fits
+from widestable.plots import (
+    COLORS,
+    plot_boundaries,
+    plot_fit,
+    plot_heat_map,
+    plot_jump_probability,
+    plot_map,
+    plot_posterior,
+    plot_ranks,
+    plot_stacked,
+    plot_trace,
+    predict_grid,
+)
+from widestable.plots.chains import rank_counts
+from widestable.plots.maps import boundary_segments
+
+# Colour vision without red, green or blue cones (Machado, Oliveira and Fernandes 2009), on linear RGB.
+BLIND = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def seen_colors(kind: str) -> np.ndarray:
+    """Colours as someone with that vision sees them, in CIELAB, where 10 is a clear difference."""
+    rgb = np.array([to_rgb(color) for color in COLORS])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ np.array(BLIND[kind]).T
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    t = np.clip(linear, 0.0, 1.0) @ to_xyz.T / [0.9505, 1.0, 1.089]
+    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16.0 / 116.0)
+    return np.column_stack([116.0 * f[:, 1] - 16.0, 500.0 * (f[:, 0] - f[:, 1]), 200.0 * (f[:, 1] - f[:, 2])])
+
+
+@pytest.mark.parametrize("kind", BLIND)
+def test_colors_are_told_apart_by_everyone(kind: str) -> None:
+    for a, b in combinations(seen_colors(kind), 2):
+        assert np.linalg.norm(a - b) > 15.0
 
 
 def test_stacked_functions_keep_their_shape_and_do_not_overlap() -> None:
@@ -24,7 +63,8 @@ def test_stacked_functions_keep_their_shape_and_do_not_overlap() -> None:
 def test_the_current_axes_are_the_default() -> None:
     figure, ax = plt.subplots()
     assert plot_stacked([0.0, 1.0], [0.0, 1.0]) is ax
-    assert len(ax.lines) == 1
+    assert plot_trace([[0.0, 1.0]]) is ax
+    assert len(ax.lines) == 2
     plt.close(figure)
 
 
@@ -32,3 +72,112 @@ def test_the_current_axes_are_the_default() -> None:
 def test_constant_functions_are_flat_lines(f: np.ndarray) -> None:
     ax = plot_stacked(np.arange(3.0), f, ax=Figure().subplots())
     assert all(np.ptp(line.get_ydata()) == 0.0 for line in ax.lines)
+
+
+def test_the_fit_shows_the_models_median_and_data() -> None:
+    model = fits.line()
+    ax = Figure().subplots()
+    assert plot_fit(model, ax=ax) is ax
+    curve, data = ax.lines
+    x = np.asarray(curve.get_xdata())
+    np.testing.assert_allclose(curve.get_ydata(), model.posterior_.quantiles(x[:, None], [0.5], noise=False)[:, 0])
+    # The repeated row is shown once, at the mean of its outputs.
+    X, y = fits.line_data()
+    np.testing.assert_allclose(np.sort(data.get_xdata()), np.unique(X))
+    assert np.interp(98.0, data.get_xdata(), data.get_ydata()) == pytest.approx(y[[0, -1]].mean())
+    _, below = ax.figure.axes
+    assert below.get_ylabel() == "P(jump)"
+    assert below.get_shared_x_axes().joined(ax, below)
+
+
+def test_given_data_are_shown_instead() -> None:
+    ax = plot_fit(fits.line(), [[99.0], [101.0]], [1.0, 2.0], ax=Figure().subplots())
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), [1.0, 2.0])
+
+
+def test_bars_are_the_probabilities_between_points() -> None:
+    jumps = fits.line().jumps()
+    ax = plot_jump_probability(jumps, ax=Figure().subplots())
+    assert jumps.gaps is not None
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], jumps.gaps.probability)
+    np.testing.assert_allclose([bar.get_x() for bar in ax.patches], jumps.gaps.low)
+    n_sure = sum(jump.probability >= 0.5 for jump in jumps)
+    assert len(ax.lines) == 2 * n_sure > 0
+
+
+def test_maps() -> None:
+    model = fits.plane()
+    grid = predict_grid(model, 6)
+    assert np.all(grid.lower < grid.upper)
+    corner = [[grid.x[5], grid.y[0]]]
+    assert grid.middle[0, 5] == pytest.approx(model.predict(corner)[0])
+    ax = Figure().subplots()
+    assert plot_map(grid.x, grid.y, grid.middle, label="median", points=[[0.0, 0.0]], ax=ax) is ax
+    assert ax.get_title() == "median"
+    np.testing.assert_allclose(ax.collections[0].get_array().ravel(), grid.middle.ravel())
+
+
+def test_boundaries_are_drawn_between_their_cells() -> None:
+    boundaries = fits.plane().jumps().boundaries
+    assert boundaries is not None
+    segments, probability = boundary_segments(boundaries)
+    # A side between left and right neighbours stands upright, half-way between them.
+    np.testing.assert_allclose(segments[0, :, 0], boundaries.x[:2].mean())
+    np.testing.assert_allclose(segments[0, :, 1].mean(), boundaries.y[0])
+    assert probability[0] == boundaries.across_x[0, 0]
+    np.testing.assert_allclose(segments[-1, :, 1], boundaries.y[-2:].mean())
+    assert probability[-1] == boundaries.across_y[-1, -1]
+    ax = Figure().subplots()
+    assert plot_boundaries(boundaries, points=[[0.0, 0.0]], ax=ax) is ax
+    widths = np.asarray(ax.collections[0].get_linewidth())
+    assert np.argmax(widths) == np.argmax(probability)
+
+
+def test_ranks_are_level_for_chains_that_agree_and_not_otherwise(rng: np.random.Generator) -> None:
+    draws = rng.standard_normal((4, 2000))
+    counts, edges = rank_counts(draws, 10)
+    assert counts.sum() == draws.size
+    assert (edges[0], edges[-1]) == (0.0, draws.size)
+    assert np.abs(counts / 200.0 - 1.0).max() < 0.35
+    draws[0] += 2.0
+    assert rank_counts(draws, 10)[0][0, -1] > 500
+    # Ties, as of a fixed number, are shared evenly.
+    assert np.ptp(rank_counts(np.ones((2, 50)), 10)[0].sum(axis=1)) == 0.0
+
+
+def test_traces_ranks_and_posteriors_name_what_they_show() -> None:
+    posterior = fits.line().posterior_
+    ax = plot_trace(posterior.alpha, label="alpha", ax=Figure().subplots())
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), posterior.alpha[1])
+    assert plot_ranks(posterior.nu, label="nu", ax=Figure().subplots()).get_ylabel() == "nu"
+    ax = plot_posterior(posterior.nu, label="nu", log=True, ax=Figure().subplots())
+    assert f"nu {np.median(posterior.nu):.2f} (" in ax.get_title()
+    assert sum(bar.get_height() for bar in ax.patches) == posterior.nu.size
+    assert ax.get_xscale() == "log"
+
+
+def test_heat_map_frames_the_best_cell_and_leaves_holes_empty() -> None:
+    values = np.array([[3.0, 2.0, np.nan], [5.0, 1.0, 6.0]])
+    names = {"row_label": "alpha", "column_label": "nu", "label": "MAE"}
+    ax = plot_heat_map([0.5, 1.0], [1, 2, 4], values, **names, ax=Figure().subplots())
+    assert [text.get_text() for text in ax.texts] == ["3", "2", "5", "1", "6"]
+    (frame,) = ax.lines
+    assert (np.mean(frame.get_xdata()[:4]), np.mean(frame.get_ydata()[:4])) == (1.0, 1.0)
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("nu", "alpha", "MAE")
+    ax = plot_heat_map([0.5, 1.0], [1, 2, 4], values, best="max", ax=Figure().subplots())
+    assert np.mean(ax.lines[0].get_xdata()[:4]) == 2.0
+    assert not plot_heat_map([1], [1], [[1.0]], best=None, ax=Figure().subplots()).lines
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: plot_fit(fits.plane(), ax=Figure().subplots()),
+        lambda: plot_jump_probability(fits.plane().jumps(), ax=Figure().subplots()),
+        lambda: predict_grid(fits.line()),
+        lambda: plot_trace([1.0, 2.0], ax=Figure().subplots()),
+    ],
+)
+def test_pictures_of_the_wrong_thing_are_refused(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"^Got .* expected"):
+        wrong()  # type: ignore[operator]

@@ -1,0 +1,166 @@
+"""Functions along one input: draws, bands, and jumps underneath."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from mpl_toolkits.axes_grid1 import make_axes_locatable
+from numpy.typing import ArrayLike
+
+from ..inputs import unscale_inputs, unscale_outputs
+from ..jumps import Jumps
+from .style import COLORS, axes_or_current, open_frame
+
+if TYPE_CHECKING:
+    from ..regressor import StableRegressor
+
+
+def plot_stacked(x: ArrayLike, f: ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Functions one above the other, each shifted and divided by its range, so that shapes can be compared.
+
+    Parameters
+    ----------
+    x : sorted inputs, shape (m,).
+    f : one function in each row, shape (k, m).
+    ax : where to draw; the current axes by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_stacked([0.0, 1.0, 2.0], [[0.0, 5.0, 5.0], [1.0, 1.0, -1.0]], ax=Figure().subplots())
+    >>> len(ax.lines)
+    2
+    """
+    ax = axes_or_current(ax)
+    x, f = np.asarray(x), np.atleast_2d(f)
+    low, spread = f.min(axis=1, keepdims=True), np.ptp(f, axis=1, keepdims=True)
+    shapes = (f - low) / np.where(spread > 0.0, spread, 1.0)
+    for level, shape in enumerate(shapes):
+        ax.plot(x, shape + 1.15 * level, drawstyle="steps-mid", color=COLORS[level % len(COLORS)], lw=1.2)
+    ax.set_yticks([])
+    ax.spines[["left", "right", "top"]].set_visible(False)
+    return ax
+
+
+def plot_band(
+    x: ArrayLike,
+    lower: ArrayLike,
+    middle: ArrayLike,
+    upper: ArrayLike,
+    *,
+    color: str = COLORS[0],
+    label: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A prediction and the band around it, along one input.
+
+    Parameters
+    ----------
+    x : sorted inputs, shape (m,).
+    lower, middle, upper : shape (m,).
+    color, label : of both the line and the band.
+    ax : where to draw; the current axes by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_band([0.0, 1.0], [-1.0, -1.0], [0.0, 0.5], [1.0, 1.0], ax=Figure().subplots())
+    >>> len(ax.lines), len(ax.collections)
+    (1, 1)
+    """
+    ax = axes_or_current(ax)
+    x = np.asarray(x)
+    ax.fill_between(x, np.asarray(lower), np.asarray(upper), color=color, alpha=0.25, lw=0.0)
+    ax.plot(x, np.asarray(middle), color=color, lw=1.6, label=label)
+    return open_frame(ax)
+
+
+def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | None = None) -> Axes:
+    """Probability of a jump between neighbouring training points, and the 90% interval of each surer one's location.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> ax = plot_jump_probability(model.jumps(), ax=Figure().subplots())
+    >>> len(ax.patches)
+    11
+    """
+    if jumps.gaps is None:
+        raise ValueError(f"Got jumps over {len(jumps.names)} inputs, expected one: use plot_boundaries for two.")
+    ax = axes_or_current(ax)
+    low, high, probability, _ = jumps.gaps
+    ax.bar(low, probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
+    for jump in jumps:
+        if jump.probability >= 0.5:
+            ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
+            ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
+    ax.set_ylim(0.0, 1.05)
+    ax.set_ylabel("P(jump)")
+    return open_frame(ax)
+
+
+def plot_fit(
+    model: StableRegressor,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    coverage: float = 0.9,
+    jumps: Jumps | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """For one input: median, band of new observations, data, and jump probabilities in a panel underneath.
+
+    Parameters
+    ----------
+    model : fitted on one input.
+    X, y : data to show; the model's own rows (means of repeated ones) by default.
+    coverage : of the band.
+    jumps : what to show underneath; `model.jumps()` by default.
+    ax : where to draw; the panel underneath takes its lower fifth.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> len(plot_fit(model, ax=Figure().subplots()).figure.axes)
+    2
+    """
+    if model.n_features_in_ != 1:
+        raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected one: use plot_map for two.")
+    ax = axes_or_current(ax)
+    points, values = (X, y) if X is not None and y is not None else _own_data(model)
+    name = _input_name(model)
+    grid = _line_grid(np.ravel(np.asarray(points, dtype=float)))
+    tail = 0.5 * (1.0 - coverage)
+    rows: Any = grid[:, None]
+    posterior = model.posterior_
+    lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
+    middle = posterior.quantiles(rows, [0.5], noise=False)[:, 0]
+    plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
+    ax.plot(np.ravel(np.asarray(points)), np.asarray(values), "o", color="black", ms=3.0, label="data")
+    ax.legend(loc="best", fontsize="small", frameon=False)
+    below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
+    plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
+    ax.tick_params(labelbottom=False)
+    return ax
+
+
+def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
+    data = model.posterior_.data
+    return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
+
+
+def _input_name(model: StableRegressor) -> str:
+    return str(getattr(model, "feature_names_in_", ["x"])[0])
+
+
+def _line_grid(x: np.ndarray, n: int = 400) -> np.ndarray:
+    margin = 0.02 * (float(np.ptp(x)) or 1.0)
+    return np.linspace(x.min() - margin, x.max() + margin, n)
