@@ -1,0 +1,192 @@
+"""Put a page together: what was fitted, whether to trust it, the fit, its jumps, its parameters."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..jumps import Jumps
+from ..jumps.result import places_in_words, plane_in_words
+from ..regressor import StableRegressor
+from . import page
+from .charts import Chart, Floats, safe
+from .checks import chain_chart, count_chart, parameter_chart, residual_chart
+from .fits import fit_charts
+from .verdict import Verdict, judge
+
+CITATION = (
+    "Jorge Loría and Anindya Bhadra. Posterior Inference on Shallow Infinitely Wide Bayesian Neural Networks under "
+    "Weights with Unbounded Variance. Proceedings of the Fortieth Conference on Uncertainty in Artificial Intelligence "
+    "(UAI 2024), PMLR 244."
+)
+
+
+class About(NamedTuple):
+    """What the page says about where the data came from."""
+
+    target: str
+    inputs: tuple[str, ...]
+    source: str = "data"
+    seconds: float | None = None
+    n_dropped: int = 0
+
+
+def build_report(
+    model: StableRegressor,
+    X: Floats,
+    y: Floats,
+    about: About,
+    *,
+    size: float | None = None,
+    weight: NDArray[Any] | None = None,
+) -> str:
+    """HTML of a page that needs no other file.
+
+    Parameters
+    ----------
+    model : fitted.
+    X, y : shape (n, d) and (n,): the data it was fitted on.
+    about : names to show.
+    size : the least jump that counts; the noise s.d. by default.
+    weight : shape (n,), if the rows were weighted.
+    """
+    verdict, jumps = judge(model.posterior_), model.jumps(size)
+    fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
+    residuals, inside = residual_chart(model.posterior_, X, y, about.target)
+    counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
+    body = "\n".join([
+        _head(model, y, about, verdict, jumps),
+        page.section("Fit", page.figure(fits[0])),
+        page.section("Jumps", *_jumps(jumps), *(page.figure(chart) for chart in fits[1:]), page.figure(counts)),
+        page.section("Parameters", _parameters(model), page.figure(parameters)),
+        page.section("Convergence", _sampling(model), page.figure(chains)),
+        page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
+        page.section("Data", *_data(X, y, about, weight)),
+        page.section("Cite and reproduce", *_reproduce(model, about)),
+    ])  # fmt: skip
+    charts: list[Chart | None] = [*fits, counts, parameters, chains, residuals]
+    title = safe(f"{about.target} from {', '.join(about.inputs)}")
+    return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
+
+
+def _plotly_js() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ValueError("A report needs plotly: install widestable with its extra 'report'.") from None
+    return str(get_plotlyjs())
+
+
+def _head(model: StableRegressor, y: Floats, about: About, verdict: Verdict, jumps: Jumps) -> str:
+    inputs = ", ".join(f"<b>{safe(name)}</b>" for name in about.inputs)
+    method = "Bayesian regression with an alpha-stable process: an infinitely wide network whose functions may jump."
+    number = int(np.argmax(jumps.count_probability))
+    state = '<span class="good">yes</span>' if verdict.good else '<span class="bad">no</span>'
+    values = [
+        ("rows", f"{len(y)}"),
+        ("inputs", f"{len(about.inputs)}"),
+        ("chains converged", state),
+        (f"jumps above {jumps.min_size:.3g}, most likely", f"{number}"),
+        ("noise s.d.", f"{model.sigma_:.3g}"),
+    ]
+    kind = "good" if verdict.good else "bad"
+    trust = page.paragraph(f"{safe(verdict.text)} {safe(verdict.remedy)}".strip(), f"verdict {kind}")
+    return (
+        f"<header><h1>{safe(about.target)} from {inputs}</h1>"
+        f'<p class="sub">{safe(about.source)}. {method}</p></header>{page.cards(values)}{trust}'
+    )
+
+
+def _sampling(model: StableRegressor) -> str:
+    posterior = model.posterior_
+    n_chains, n_draws = len(posterior.chains), posterior.log_density.size
+    chains = f"{n_chains} chains, {posterior.n_sweeps} sweeps each, {n_draws} draws kept in all."
+    early = " Sampling was stopped early; it can be resumed." if posterior.interrupted else ""
+    return page.paragraph(chains + early, "sub")
+
+
+def _jumps(jumps: Jumps) -> list[str]:
+    unit = "" if len(jumps.names) == 1 else " standardised units"
+    what = (
+        f"A step counts as a jump when it is larger than {jumps.min_size:.3g} and narrower than {jumps.max_width:.3g}"
+        f"{unit}. Sizes and places are medians with central 90% intervals over the draws that have the jump."
+    )
+    if not len(jumps):
+        return [page.paragraph(what), page.paragraph("No single jump is in a fifth of the draws or more.")]
+    faint = [jump.probability < 0.5 for jump in jumps]
+    if len(jumps.names) == 1:
+        head = ["Where", "90% interval", "Probability", "Size", "90% interval", "Width"]
+        places = [places_in_words(jump) for jump in jumps]
+        rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
+        return [page.paragraph(what), page.table(head, rows, faint)]
+    head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows agreed on"]
+    names = tuple(safe(name) for name in jumps.names)
+    rows = [[f"{i + 1}. {_plane(j, names)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+    return [page.paragraph(what), page.table(head, rows, faint)]
+
+
+def _how(jump: Any) -> list[str]:
+    return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
+
+
+def _plane(jump: Any, names: tuple[str, ...]) -> str:
+    return plane_in_words(jump, names).replace(" > ", " &gt; ")
+
+
+def _interval(ends: tuple[float, float], sign: str = "") -> str:
+    return f"{ends[0]:{sign}.4g} to {ends[1]:{sign}.4g}"
+
+
+def _parameters(model: StableRegressor) -> str:
+    summary = model.posterior_.summary()
+    head = ["", "Median", "5%", "95%", "R-hat", "Effective draws"]
+    rows = []
+    for name, row in summary.iterrows():
+        values = ["" if np.isnan(row[key]) else f"{row[key]:.4g}" for key in ("median", "5%", "95%")]
+        checks = [f"{row['rhat']:.3f}", f"{row['ess']:.0f}"] if np.isfinite(row["rhat"]) else ["fixed", ""]
+        rows.append([safe(name), *values, *checks])
+    note = (
+        "alpha is 2 for a Gaussian process and smaller the heavier the jumps. alpha and nu are only weakly identified "
+        "together: read them as a pair. sigma2 is the noise variance."
+    )
+    return page.table(head, rows) + page.paragraph(note, "sub")
+
+
+def _coverage(inside: float) -> str:
+    return (
+        f"{inside:.0%} of the rows lie inside their 90% interval. These rows were used to fit, so expect a little more "
+        "than 90%; to judge predictions, use rows that were held back."
+    )
+
+
+def _data(X: Floats, y: Floats, about: About, weight: NDArray[Any] | None) -> list[str]:
+    head = ["Column", "Role", "Mean", "S.d.", "Least", "Median", "Greatest", "Distinct"]
+    columns = [(about.target, "target", y), *((name, "input", X[:, j]) for j, name in enumerate(about.inputs))]
+    if weight is not None:
+        columns.append(("weight", "weight", np.asarray(weight, dtype=float)))
+    rows = []
+    for name, role, values in columns:
+        numbers = (values.mean(), values.std(), values.min(), np.median(values), values.max())
+        rows.append([safe(name), role, *(f"{v:.4g}" for v in numbers), f"{np.unique(values).size}"])
+    repeats = len(X) - len(np.unique(X, axis=0))
+    text = f"{len(y)} rows from {safe(about.source)}"
+    text += f", {repeats} of them at inputs that occur before" if repeats else ""
+    text += f"; {about.n_dropped} rows with missing values were left out" if about.n_dropped else ""
+    return [page.paragraph(text + "."), page.table(head, rows)]
+
+
+def _reproduce(model: StableRegressor, about: About) -> list[str]:
+    from .. import __version__
+
+    parameters = {n: v for n, v in model.get_params(deep=False).items() if n not in {"n_jobs", "progress"}}
+    call = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+    took = f" Sampling took {about.seconds:.1f} s." if about.seconds else ""
+    versions = f"widestable {__version__}, Python {platform.python_version()}, NumPy {np.__version__}."
+    return [
+        page.paragraph(f"If this was useful, cite the paper it rests on: {safe(CITATION)}"),
+        page.paragraph(f"{versions}{took} The same data, version and random_state give the same draws:"),
+        page.code(f"StableRegressor({call}).fit(X, y)"),
+    ]

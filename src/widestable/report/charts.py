@@ -1,0 +1,107 @@
+"""Charts as plain plotly.js figures: traces and layout. Labels know some HTML, so names go through `safe`."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plots.style import COLORS
+
+Floats = NDArray[np.float64]
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+GRID = "#e8e8e8"
+INK = "#24292f"
+BAND = "rgba(0, 114, 178, 0.18)"
+
+
+class Chart(NamedTuple):
+    """A figure and how high it is, with a sentence on how to read it."""
+
+    name: str  # of the element in the page
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+    height: int
+    caption: str = ""
+
+
+def safe(text: Any) -> str:
+    """Text for the page and for charts, whose labels know some HTML: no tag survives."""
+    return html.escape(str(text), quote=True)
+
+
+def short(values: Any, digits: int = 5) -> Any:
+    """Numbers with few digits, nested lists for JSON; None where they are not finite."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim:
+        return [short(item, digits) for item in array]
+    return float(f"{array:.{digits}g}") if np.isfinite(array) else None
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    """Common looks; `changes` override them."""
+    return {
+        "font": {"family": FONT, "size": 13, "color": INK},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 58, "r": 18, "t": 30, "b": 46},
+        "hovermode": "closest",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#b0b0b0", "activecolor": COLORS[0]},
+        "colorway": list(COLORS),
+        "legend": {"orientation": "h", "x": 0, "y": 1.08, "yanchor": "bottom"},
+    } | changes
+
+
+def axis(title: str = "", **changes: Any) -> dict[str, Any]:
+    """An axis with a title that is already safe."""
+    common = {
+        "title": {"text": title},
+        "gridcolor": GRID,
+        "zeroline": False,
+        "linecolor": "#b8b8b8",
+        "automargin": True,
+    }
+    return common | changes
+
+
+def lines(x: Any, y: Any, color: str, name: str = "", **changes: Any) -> dict[str, Any]:
+    """A line through points."""
+    line = {"color": color, "width": 2}
+    trace = {"type": "scatter", "mode": "lines", "x": short(x), "y": short(y), "name": name, "line": line}
+    return trace | changes
+
+
+def points(x: Any, y: Any, name: str, color: str = INK, size: float = 6.0, **changes: Any) -> dict[str, Any]:
+    """Marks at points."""
+    marker = {"color": color, "size": size, "opacity": 0.75}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": short(x),
+        "y": short(y),
+        "name": name,
+        "marker": marker,
+    } | changes
+
+
+def band(x: Any, lower: Any, upper: Any, name: str) -> list[dict[str, Any]]:
+    """The area between two lines."""
+    edge = {"width": 0, "color": COLORS[0]}
+    low = lines(x, lower, COLORS[0], showlegend=False, line=edge, hoverinfo="skip")
+    return [low, lines(x, upper, COLORS[0], name, line=edge, fill="tonexty", fillcolor=BAND, hoverinfo="skip")]
+
+
+def histogram(values: Floats, log: bool = False, n_bins: int = 40) -> tuple[Floats, Floats, Floats]:
+    """Heights, centres and widths of bins, equal in the log on request; the page then holds no draws."""
+    edges: Any = n_bins
+    distinct = np.unique(values)
+    if log and distinct.size > n_bins:
+        edges = np.geomspace(distinct[0], distinct[-1], n_bins + 1)
+    elif log and distinct.size > 1:  # values on a grid: a bar for each
+        middle = np.sqrt(distinct[1:] * distinct[:-1])
+        edges = np.concatenate([[distinct[0] ** 2 / middle[0]], middle, [distinct[-1] ** 2 / middle[-1]]])
+    height, found = np.histogram(values, bins=edges)
+    return height / values.size, 0.5 * (found[1:] + found[:-1]), np.diff(found)

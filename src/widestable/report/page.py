@@ -1,0 +1,96 @@
+"""The HTML around text, tables and charts. Everything that comes from users is escaped before it gets here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from .charts import Chart, safe
+
+# No request leaves the page: it works offline, and nothing that a hostile table smuggles in could phone home.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:; base-uri 'none'"
+)
+
+
+def page(title: str, body: str, charts: Sequence[Chart], plotly_js: str) -> str:
+    """The whole document; `title` and `body` are safe HTML."""
+    drawings = [{"name": f"chart-{c.name}", "data": c.data, "layout": c.layout | {"height": c.height}} for c in charts]
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{_beside("page.css")}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+<script type="application/json" id="charts">{json_for_script(drawings)}</script>
+<script>{plotly_js}</script>
+<script>{_beside("page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _beside(name: str) -> str:
+    """The text of a file of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def json_for_script(value: Any) -> str:
+    """JSON that cannot end the script element it stands in.
+
+    Examples
+    --------
+    >>> json_for_script({"name": "</script>"})
+    '{"name":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def section(title: str, *parts: str) -> str:
+    """A box with a heading."""
+    return f"<section>\n<h2>{title}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
+
+
+def figure(chart: Chart | None) -> str:
+    """The place of a chart, and its caption."""
+    if chart is None:
+        return ""
+    box = f'<div class="chart" id="chart-{chart.name}" style="height:{chart.height}px"></div>'
+    return f"<figure>{box}<figcaption>{chart.caption}</figcaption></figure>"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bool] = ()) -> str:
+    """Rows of safe text; some may be faint."""
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    marks = [' class="faint"' if i < len(faint) and faint[i] else "" for i in range(len(rows))]
+    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+    lines = "\n".join(f"<tr{mark}>{row}</tr>" for mark, row in zip(marks, cells, strict=True))
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>\n{lines}\n</tbody></table></div>'
+
+
+def cards(values: Sequence[tuple[str, str]]) -> str:
+    """Numbers to see first."""
+    boxes = "".join(f'<div class="card"><b>{value}</b><span>{label}</span></div>' for label, value in values)
+    return f'<div class="cards">{boxes}</div>'
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{text}</p>' if kind else f"<p>{text}</p>"
+
+
+def code(text: str) -> str:
+    return f"<pre>{safe(text)}</pre>"

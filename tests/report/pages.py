@@ -1,0 +1,29 @@
+"""Reports of small fitted models, each made once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from tests import fits
+from widestable import StableRegressor
+from widestable.report import About, build_report
+
+HOSTILE = "</script><script>alert('name')</script><img src=x onerror=\"alert('image')\">"
+
+
+@cache
+def model_of(d: int) -> tuple[StableRegressor, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(d)
+    X = rng.uniform(-1.0, 1.0, (40, d))
+    y = 5.0 * (X[:, 0] > 0.1) + 0.3 * rng.standard_normal(40)
+    return fits.fit(X, y, n_sweeps=90, n_atoms=10, sharpness=None if d == 1 else np.inf), X, y
+
+
+@cache
+def page_of(d: int, hostile: bool = False) -> str:
+    model, X, y = model_of(d)
+    names = tuple(f"{HOSTILE} {j}" if hostile else f"input {j}" for j in range(d))
+    target = f"<b onmouseover=alert(1)>{HOSTILE}" if hostile else "price"
+    return build_report(model, X, y, About(target, names, f"{HOSTILE}.csv" if hostile else "houses.csv", 1.5, 2))

@@ -1,0 +1,82 @@
+"""The report in a real browser: charts are drawn, nothing complains, nothing hostile runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.report.browser import Browser, find_browser, start_browser
+from tests.report.pages import HOSTILE, page_of
+
+PROGRAM = find_browser()
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium found: install it, or set WIDESTABLE_BROWSER")
+
+DRAWN = "document.body && document.body.dataset.drawn > 0"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert PROGRAM is not None
+    with start_browser(PROGRAM, tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("hostile", [False, True], ids=["tame", "hostile"])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_charts_are_drawn_and_nothing_complains(d: int, hostile: bool, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write(tmp_path, page_of(d, hostile)), DRAWN)
+    n_charts = browser.evaluate("document.querySelectorAll('.chart').length")
+    # Every chart has a drawing with something in it, of the size of its box.
+    drawn = browser.evaluate(
+        "[...document.querySelectorAll('.chart')].filter(box => {"
+        "  const svg = box.querySelector('svg.main-svg');"
+        "  const marks = box.querySelectorAll('.trace path, .hm image');"
+        "  return svg && svg.getBoundingClientRect().width > 300 && marks.length > 0;"
+        "}).length"
+    )
+    assert drawn == n_charts >= 5
+    seen = browser.seen()
+    assert seen.errors == []
+    assert seen.dialogs == []
+    assert seen.requests == []
+    text = browser.evaluate("document.body.innerText")
+    assert "How many jumps" in text
+    assert "Effective draws" in text
+    assert (HOSTILE in text) == hostile
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    titles = browser.evaluate("[...document.querySelectorAll('.xtitle')].map(title => title.textContent).join('|')")
+    assert ("alert('name')" in titles) == hostile
+
+
+def test_the_map_changes_with_its_buttons(browser: Browser, tmp_path: Path) -> None:
+    browser.open(write(tmp_path, page_of(2)), DRAWN)
+    z = "JSON.stringify(document.getElementById('chart-fit').data[0].z)"
+    median = browser.evaluate(z)
+    label = "Width of 90% interval"
+    browser.evaluate(
+        "[...document.querySelectorAll('.updatemenu-button')].find(b => b.textContent.includes("
+        f"'{label}')).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+    )
+    assert browser.evaluate(z) != median
+    assert browser.seen().errors == []
+
+
+def test_the_browser_would_notice(browser: Browser, tmp_path: Path) -> None:
+    """The checks above can fail: errors, dialogs and requests are seen."""
+    page = "<body data-drawn=1><script>alert('boo'); console.error('bad'); throw Error('worse')</script><img src=x.png>"
+    browser.open(write(tmp_path, page), DRAWN)
+    browser.evaluate("new Promise(done => setTimeout(done, 200))")
+    seen = browser.seen()
+    assert seen.dialogs == ["boo"]
+    assert any("bad" in error for error in seen.errors)
+    assert any("worse" in error for error in seen.errors)
+    assert [url.rsplit("/", 1)[1] for url in seen.requests] == ["x.png"]

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tests import fits
+from tests.report.pages import HOSTILE, model_of, page_of
+from widestable.report import About, build_report, judge
+from widestable.report.charts import histogram, short
+from widestable.report.page import json_for_script
+from widestable.report.plane import clip_line
+
+
+class Outline(html.parser.HTMLParser):
+    """Tags and text as a browser's parser sees them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._inside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"} & set(self._inside):
+            self.words.append(data)
+
+
+def charts_in(text: str) -> list[dict[str, object]]:
+    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return list(json.loads(found.group(1), parse_constant=pytest.fail))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_everything_is_on_the_page(d: int) -> None:
+    text = page_of(d)
+    words = " ".join(Outline(text).words)
+    for heading in ("Fit", "Jumps", "Parameters", "Convergence", "Residuals", "Data", "Cite and reproduce"):
+        assert f"<h2>{heading}</h2>" in text
+    for fact in ("price", "input 0", "houses.csv", "40 rows", "2 rows with missing values", "Loría", "random_state=0"):
+        assert fact in words
+    assert judge(model_of(d)[0].posterior_).text in words
+    assert len(text.encode()) < 8_000_000
+    drawn = {chart["name"] for chart in charts_in(text)}
+    assert drawn == {attributes["id"] for tag, attributes in Outline(text).tags if attributes.get("class") == "chart"}
+    assert ("chart-boundaries" in drawn) == (d == 2)
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for tag, attributes in Outline(page_of(2)).tags:
+        assert tag not in {"iframe", "object", "embed", "base"}
+        assert all((attributes.get(name) or "data:").startswith("data:") for name in ("src", "href"))
+    assert "default-src 'none'" in page_of(2)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_hostile_names_are_text(d: int) -> None:
+    tame, hostile = Outline(page_of(d)), Outline(page_of(d, hostile=True))
+    assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in tame.tags]
+    assert not any(name.startswith("on") for _, attributes in hostile.tags for name in attributes)
+    assert HOSTILE in " ".join(hostile.words)
+    # Charts know some HTML in their labels: none of it may come from a name.
+    assert "<img" not in json.dumps(charts_in(page_of(d, hostile=True)))
+
+
+def test_json_cannot_leave_its_script() -> None:
+    value = {"a": "</script><!--", "b": "&\u2028", "c": [1.5, None]}
+    text = json_for_script(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        json_for_script(float("nan"))
+
+
+def test_the_jump_threshold_and_weights_are_shown() -> None:
+    model, X, y = model_of(1)
+    text = build_report(model, X, y, About("y", ("x",)), size=1.25, weight=np.ones(40))
+    assert "larger than 1.25 and narrower than" in text
+    assert "<td>weight</td>" in text
+
+
+def test_fixed_parameters_have_no_chart() -> None:
+    X, y = fits.line_data()
+    model = fits.fit(X, y, alpha=1.0, nu=1.0, sigma2=0.1)
+    text = build_report(model, X, y, About("y", ("x",)))
+    assert {chart["name"] for chart in charts_in(text)} == {"chart-fit", "chart-counts", "chart-residuals"}
+    assert "<td>fixed</td>" in text
+
+
+def test_the_verdict_is_good_only_for_chains_that_agree() -> None:
+    short_run = judge(fits.line().posterior_)
+    assert not short_run.good
+    assert "have not converged" in short_run.text
+    assert "longer" in short_run.remedy
+    long_run = judge(fits.fit(*fits.line_data(), n_sweeps=6000, alpha=1.0, nu=1.0, sigma2=0.1).posterior_)
+    assert long_run.good
+    assert long_run.rhat <= 1.01
+    assert "The chains agree" in long_run.text
+
+
+def test_plotly_is_asked_for_when_it_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+    model, X, y = model_of(1)
+    with pytest.raises(ValueError, match="extra 'report'"):
+        build_report(model, X, y, About("y", ("x",)))
+
+
+def test_numbers_are_short_and_finite() -> None:
+    assert short([1.0 / 3.0, np.nan, np.inf, 1e10 / 3.0]) == [0.33333, None, None, 3333300000.0]
+    assert short([[1, 2], [3, 4]]) == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_bars_hold_all_draws() -> None:
+    for values in (np.geomspace(0.1, 10.0, 500), np.repeat([0.1, 1.0, 10.0], [1, 5, 4]), np.full(5, 2.0)):
+        height, centre, width = histogram(values, log=True)
+        assert height.sum() == pytest.approx(1.0)
+        assert np.all(width > 0.0)
+        assert np.all(np.diff(centre) > 0.0)
+    np.testing.assert_allclose(histogram(np.repeat([0.1, 1.0, 10.0], [1, 5, 4]), log=True)[0], [0.1, 0.5, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("direction", "location", "ends"),
+    [
+        ((1.0, 0.0), 0.5, [(0.5, 0.0), (0.5, 3.0)]),
+        ((0.0, 2.0), 2.0, [(0.0, 1.0), (2.0, 1.0)]),
+        ((1.0, 1.0), 9.0, []),
+        ((3.0, -2.0), 0.0, [(0.0, 0.0), (2.0, 3.0)]),
+    ],
+)
+def test_lines_end_at_the_edge(
+    direction: tuple[float, float], location: float, ends: list[tuple[float, float]]
+) -> None:
+    found = clip_line(np.array(direction), location, np.array([0.0, 2.0]), np.array([0.0, 3.0]))
+    np.testing.assert_allclose(found, np.array(ends).reshape(-1, 2))
