@@ -1,5 +1,5 @@
 # Everything a fresh machine needs is installed by the first target you call.
-#   make demo    fit an example, write a picture        make test       the quick tests
+#   make demo    fit an example, picture and report     make test       the quick tests
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
@@ -18,15 +18,15 @@ help:
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'widestable needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[report]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,report]"
 	touch $@
 
 $(VENV)/.experiments: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[dev,experiments]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments]"
 	touch $@
 
 demo: $(VENV)/.base

@@ -18,7 +18,7 @@ def test_demo_prints_a_table_and_writes_a_picture(tmp_path: Path, monkeypatch: p
     def short(**parameters: object) -> StableRegressor:
         return StableRegressor(**(parameters | {"n_sweeps": 300, "n_chains": 2, "n_jobs": 1}))
 
-    monkeypatch.setattr(cli, "StableRegressor", short)
+    monkeypatch.setattr("widestable.cli.demo.StableRegressor", short)
     path = tmp_path / "new" / "picture.png"
     result = CliRunner().invoke(cli.app, ["demo", "--out", str(path), "--seed", "1"])
     assert result.exit_code == 0, result.output

@@ -118,6 +118,14 @@ def draw(example: Example, outcomes: list[Outcome]) -> Figure:
     return figure
 
 
+def write_report(example: Example, model: StableRegressor, seconds: float) -> str:
+    """The page that `widestable report` writes."""
+    from .report import About, build_report
+
+    about = About("y", ("x",), "three jumps of size 5, simulated", seconds)
+    return build_report(model, example.x[:, None], example.y, about)
+
+
 def show(scores: list[Score]) -> None:
     """Print the table."""
     from rich.console import Console

@@ -6,7 +6,8 @@ import matplotlib.image
 import numpy as np
 from typer.testing import CliRunner
 
-from widestable.cli import ALPHAS, app, prior_figure
+from widestable.cli import app
+from widestable.cli.prior import ALPHAS, prior_figure
 
 
 def test_prior_writes_a_picture(tmp_path: Path) -> None:

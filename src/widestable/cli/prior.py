@@ -1,4 +1,4 @@
-"""The command line: `widestable demo`, or `python -m widestable demo`."""
+"""`widestable prior`: functions drawn from the prior."""
 
 from __future__ import annotations
 
@@ -11,47 +11,24 @@ from matplotlib.figure import Figure
 
 from widestable.network import draw_network, draw_process
 from widestable.plots import plot_stacked
-from widestable.regressor import StableRegressor
-
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+from widestable.tables import replacing
 
 ALPHAS = (0.5, 1.0, 1.5, 2.0)
 WIDTH = 1000
 
 
-@app.callback()
-def main() -> None:
-    """Bayesian regression with infinitely wide networks whose output weights have infinite variance."""
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo/three_jumps.png"),
-    seed: Annotated[int, typer.Option(help="Seed of the data and the sampler.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Threads.")] = 2,
-) -> None:
-    """Fit three jumps in noise, beside a Gaussian process: print a table, write a picture."""
-    from widestable import demo as parts
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    parts.compile_first()
-    example = parts.simulate(np.random.default_rng(seed))
-    model = StableRegressor(random_state=seed, n_jobs=n_jobs)
-    outcomes = [parts.run_ours(example, model), parts.run_gp(example)]
-    parts.show([parts.judge(example, outcome) for outcome in outcomes])
-    typer.echo(str(model.jumps()))
-    parts.draw(example, outcomes).savefig(out, dpi=150)
-    typer.echo(f"Both bands: {out}")
-
-
-@app.command()
 def prior(
     out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo/prior.png"),
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
 ) -> None:
-    """Draw functions from the prior, and from networks that approach it, and write a picture of them."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    prior_figure(np.random.default_rng(seed)).savefig(out, dpi=150)
+    """Draw functions from the prior, and from networks that approach it, and write a picture of them.
+
+    Examples:
+
+      widestable prior --seed 3 --out prior.png
+    """
+    with replacing(out) as temporary:
+        prior_figure(np.random.default_rng(seed)).savefig(temporary, dpi=150, format="png")
     typer.echo(f"Functions drawn from the prior: {out}")
 
 

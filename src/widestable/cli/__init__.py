@@ -1,0 +1,39 @@
+"""The command line: `widestable fit data.csv --target y --out run`, or `python -m widestable ...`."""
+
+from __future__ import annotations
+
+import typer
+
+from . import demo, fit, info, jumps, predict, prior, report, reproduce
+from .shell import OneSentence
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=OneSentence,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def main() -> None:
+    """Bayesian regression for functions that jump.
+
+    From a table to a report in two commands:
+
+      [bold]widestable fit data.csv --target price --out run[/bold]
+
+      [bold]widestable report run[/bold]
+
+    Exit codes: 0 done, 1 something is wrong with the data or files, 2 wrong usage, 3 not converged (with fit --strict),
+    130 interrupted.
+    """
+
+
+for command in (fit.fit, predict.predict, report.report, jumps.jumps, info.info, demo.demo, prior.prior):
+    app.command()(command)
+app.command(add_help_option=False, context_settings=reproduce.PASS_ON)(reproduce.reproduce)

@@ -1,0 +1,172 @@
+"""`widestable fit`: a table in, a run folder out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from sklearn.exceptions import ConvergenceWarning
+
+from widestable import StableRegressor
+from widestable.parameters import check_parameters
+from widestable.report.verdict import judge
+
+from . import runs
+from .shell import INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, note, say
+
+Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet.", show_default=False)]
+Target = Annotated[str | None, typer.Option(help="Column to predict.", show_default=False)]
+Inputs = Annotated[
+    list[str] | None, typer.Option("--input", help="Column to predict from; repeat it. All others by default.")
+]
+Weight = Annotated[str | None, typer.Option(help="Column that says how many observations a row stands for.")]
+Out = Annotated[Path | None, typer.Option(help="Folder to make.", show_default=False)]
+Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped or killed.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")]
+Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2; inferred by default.")]
+Nu = Annotated[float | None, typer.Option(help="Squared scale of the prior, in squared units of y; inferred.")]
+Sigma2 = Annotated[float | None, typer.Option(help="Noise variance, in squared units of y; inferred.")]
+Sharpness = Annotated[
+    str | None, typer.Option(metavar="NUMBER|inf|infer", help="Of the units: inf for sign units; infer to learn it.")
+]
+Atoms = Annotated[float, typer.Option(help="Expected number of jumps followed one by one.")]
+Standardize = Annotated[bool, typer.Option(help="Give columns mean 0 and s.d. 1 inside.")]
+Chains = Annotated[int, typer.Option(help="Independent chains.")]
+Sweeps = Annotated[int | None, typer.Option(help="Sweeps a chain; until converged by default.")]
+MaxSweeps = Annotated[int, typer.Option(help="Where to stop if the chains have not converged.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same draws.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when the chains have not converged.")]
+
+
+def fit(
+    data: Data = None,
+    target: Target = None,
+    inputs: Inputs = None,
+    weight: Weight = None,
+    out: Out = None,
+    resume: Resume = None,
+    drop_missing: DropMissing = False,
+    alpha: Alpha = None,
+    nu: Nu = None,
+    sigma2: Sigma2 = None,
+    sharpness: Sharpness = None,
+    atoms: Atoms = 30.0,
+    standardize: Standardize = True,
+    chains: Chains = 4,
+    sweeps: Sweeps = None,
+    max_sweeps: MaxSweeps = 30_000,
+    seed: Seed = 0,
+    jobs: Jobs = 2,
+    strict: Strict = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a table and write a run folder, which report, predict and jumps read.
+
+    A checkpoint is written after each round of sweeps. After Ctrl-C or a crash, --resume goes on and ends with the
+    same draws as a run that was never stopped.
+
+    Examples:
+
+      widestable fit houses.csv --target price --input lat --input lon --out run
+
+      widestable fit sensor.tsv --target level --out run --alpha 1 --nu 1 --jobs 4
+
+      widestable fit --resume run
+    """
+    silent = quiet or as_json
+    if resume is None:
+        given = {"DATA": data, "--target": target, "--out": out}
+        if missing := [name for name, value in given.items() if value is None]:
+            raise typer.BadParameter(f"{missing[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
+        parameters = {
+            "alpha": alpha, "nu": nu, "sigma2": sigma2, "n_atoms": atoms, "standardize": standardize,
+            "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
+        }  # fmt: skip
+        if sharpness is not None:
+            parameters["sharpness"] = _sharpness(sharpness)
+        check_parameters(parameters | {"n_jobs": jobs})
+        columns = runs.choose_columns(cast(Path, data), cast(str, target), inputs or [], weight, drop_missing)
+        folder = cast(Path, out)
+        runs.create(folder, columns, cast(Path, data), parameters, force)
+        note(_what(columns), quiet=silent)
+    else:
+        if any(value is not None for value in (data, target, inputs, weight, out)) or force:
+            raise typer.BadParameter("--resume takes data and options from the run: pass only --jobs and how to print.")
+        folder = resume
+    summary = _run(folder, jobs, silent)
+    emit(summary) if as_json else say(_in_words(summary, folder), quiet=quiet)
+    if summary["status"] == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if strict and not summary["converged"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _sharpness(text: str) -> float | None:
+    if text == "infer":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"Got --sharpness {text}, expected a number, inf or infer.") from None
+
+
+def _what(columns: runs.Columns) -> str:
+    text = f"{len(columns.y)} rows: {columns.target} from {', '.join(columns.inputs)}"
+    return text + (f"; {columns.n_dropped} rows with missing values left out" if columns.n_dropped else "")
+
+
+def _run(folder: Path, jobs: int, silent: bool) -> dict[str, Any]:
+    """Sample from the checkpoint, or from the start when there is none; write the model."""
+    record = runs.read_record(folder)
+    model_file, checkpoint = folder / runs.MODEL, folder / runs.CHECKPOINT
+    if model_file.exists() and not checkpoint.exists():
+        note(f"The run in {folder} is finished: nothing to resume.", quiet=silent)
+        return _summary(StableRegressor.load(model_file), record)
+    columns = runs.read_data(folder, record)
+    model = StableRegressor(**runs.parameters_of(record), n_jobs=jobs, progress=False if silent else None)
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        # The summary says it in other words.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Sampling was interrupted", UserWarning)
+        model.fit(runs.frame(columns.inputs, columns.X), columns.y, columns.weight, checkpoint=checkpoint)
+    record["seconds"] += time.perf_counter() - started
+    record["status"] = "interrupted" if model.posterior_.interrupted else "done"
+    model.save(model_file)
+    runs.write_record(folder, record)
+    if record["status"] == "done":
+        checkpoint.unlink(missing_ok=True)
+    return _summary(model, record)
+
+
+def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
+    judged = judge(model.posterior_)
+    return {
+        "status": record["status"],
+        "converged": judged.good,
+        "verdict": judged.text,
+        "rhat": judged.rhat,
+        "ess": judged.ess,
+        "n_rows": record["n_rows"],
+        "n_sweeps": model.posterior_.n_sweeps,
+        "n_draws": model.posterior_.log_density.size,
+        "seconds": round(record["seconds"], 3),
+        "alpha": model.alpha_,
+        "nu": model.nu_,
+        "sigma": model.sigma_,
+        "sharpness": model.sharpness_,
+    }
+
+
+def _in_words(summary: dict[str, Any], folder: Path) -> str:
+    numbers = ", ".join(f"{name} {summary[name]:.3g}" for name in ("alpha", "nu", "sigma"))
+    lines = [summary["verdict"], f"Posterior medians: {numbers} (noise s.d.); {summary['seconds']:.1f} s."]
+    if summary["status"] == "interrupted":
+        lines.append(f"Stopped early; the draws so far are kept. To go on: widestable fit --resume {folder}")
+    lines.append(f"Written to {folder}. Next: widestable report {folder}")
+    return "\n".join(lines)

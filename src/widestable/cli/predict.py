@@ -1,0 +1,92 @@
+"""`widestable predict`: medians and intervals at the rows of a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from widestable.tables import Table, numbers, read_table, replacing, write_csv
+
+from . import runs
+from .shell import Force, Jobs, Json, Quiet, Run, emit, note, refuse_to_overwrite
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="CSV to write; standard output by default.", show_default=False)]
+Coverage = Annotated[float, typer.Option(help="Probability of the interval.")]
+OfF = Annotated[bool, typer.Option("--no-noise", help="Intervals of the function instead of a new observation.")]
+
+ADDED = ("prediction", "lower", "upper")
+
+
+def predict(
+    run: Run,
+    data: Data,
+    out: Out = None,
+    coverage: Coverage = 0.9,
+    no_noise: OfF = False,
+    jobs: Jobs = 2,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Predict at new rows: the table's columns, then prediction (posterior median), lower and upper.
+
+    When the table has the target too, the mean absolute error and the coverage are told.
+
+    Examples:
+
+      widestable predict run new.csv --out predictions.csv --coverage 0.9
+
+      widestable predict run new.csv | head
+    """
+    if as_json and out is None:
+        raise typer.BadParameter("--json needs --out: standard output cannot hold both.")
+    if out is not None:
+        refuse_to_overwrite(out, force)
+    model, record = runs.load(run)
+    model.set_params(n_jobs=jobs, progress=False if quiet or as_json else None)
+    table = read_table(data)
+    X = runs.frame(tuple(record["inputs"]), np.column_stack([numbers(table, name) for name in record["inputs"]]))
+    lower, upper = model.predict_interval(X, coverage, noise=not no_noise).T
+    predicted = dict(zip(_names(table), (model.predict(X), lower, upper), strict=True))
+    _write(out, table.columns | predicted)
+    summary = {"n_rows": table.n_rows, "out": str(out), "coverage": coverage} | _score(table, record, predicted)
+    emit(summary) if as_json else note(_in_words(summary, record["target"]), quiet=quiet)
+
+
+def _names(table: Table) -> list[str]:
+    """Names of the new columns; one that is taken gets an underscore in front."""
+    return ["_" * (name in table.columns) + name for name in ADDED]
+
+
+def _write(out: Path | None, columns: dict[str, Any]) -> None:
+    if out is None:
+        write_csv(sys.stdout, columns)
+        return
+    with replacing(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        write_csv(file, columns)
+
+
+def _score(table: Table, record: dict[str, Any], predicted: dict[str, Any]) -> dict[str, float]:
+    """Error and coverage, when the table knows the answers."""
+    if record["target"] not in table.columns:
+        return {}
+    y = numbers(table, record["target"], missing=True)
+    known = np.isfinite(y)
+    if not known.any():
+        return {}
+    middle, lower, upper = (values[known] for values in predicted.values())
+    inside = (lower <= y[known]) & (y[known] <= upper)
+    return {"mae": float(np.abs(middle - y[known]).mean()), "covered": float(inside.mean())}
+
+
+def _in_words(summary: dict[str, Any], target: str) -> str:
+    text = f"{summary['n_rows']} rows predicted" + (f": {summary['out']}" if summary["out"] != "None" else "")
+    if "mae" in summary:
+        text += f"\nAgainst {target}: mean absolute error {summary['mae']:.4g}, "
+        text += f"{summary['covered']:.0%} inside the {summary['coverage']:.0%} intervals"
+    return text

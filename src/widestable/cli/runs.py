@@ -1,0 +1,147 @@
+"""The run folder: model, checkpoint, the columns that were used, and what was asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widestable import StableRegressor, __version__
+from widestable.tables import number_columns, numbers, read_table, replacing, write_csv
+
+Floats = NDArray[np.float64]
+
+FORMAT = "widestable run"
+RECORD, DATA, CHECKPOINT, MODEL, REPORT = "run.json", "data.csv", "checkpoint.zip", "model.zip", "report.html"
+KNOWN = (RECORD, DATA, CHECKPOINT, MODEL, REPORT)
+
+
+class RunError(ValueError):
+    """A folder is not a run, or not in the state that is needed."""
+
+
+class Columns(NamedTuple):
+    """The columns of a table that take part, rows with missing values left out."""
+
+    target: str
+    inputs: tuple[str, ...]
+    weight_name: str | None
+    X: Floats
+    y: Floats
+    weight: Floats | None
+    n_dropped: int
+
+
+def choose_columns(
+    path: Path, target: str, inputs: list[str], weight: str | None = None, drop_missing: bool = False
+) -> Columns:
+    """Read a table; inputs default to all other columns of numbers."""
+    table = read_table(path)
+    y = numbers(table, target, missing=drop_missing)
+    others = {target, weight}
+    names = inputs or [name for name in number_columns(table) if name not in others]
+    if not names:
+        raise RunError(f"{path.name} has no column of numbers besides {target!r}: at least one input is needed.")
+    if target in names:
+        raise RunError(f"Column {target!r} cannot be target and input at once.")
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise RunError(f"Input {repeated.pop()!r} was given twice.")
+    X = np.column_stack([numbers(table, name, missing=drop_missing) for name in names])
+    w = None if weight is None else numbers(table, weight, missing=drop_missing)
+    together = np.column_stack([X, y] if w is None else [X, y, w])
+    keep = ~np.isnan(together).any(axis=1)
+    if not keep.any():
+        raise RunError(f"Every row of {path.name} has a missing value: nothing is left to fit.")
+    w = None if w is None else w[keep]
+    return Columns(target, tuple(names), weight, X[keep], y[keep], w, int((~keep).sum()))
+
+
+def create(folder: Path, columns: Columns, source: Path, parameters: dict[str, Any], force: bool) -> None:
+    """Start a run in a new or empty folder; `force` removes the files of an earlier run, and nothing else."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file: pass another --out.")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not force:
+            raise RunError(f"{folder} is not empty: pass --force to overwrite a run, or another --out{_hint(folder)}.")
+        for name in KNOWN:
+            (folder / name).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    table = dict(zip(columns.inputs, columns.X.T, strict=True)) | {columns.target: columns.y}
+    if columns.weight is not None and columns.weight_name is not None:
+        table[columns.weight_name] = columns.weight
+    with replacing(folder / DATA) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        write_csv(file, table)
+    record = {
+        "format": FORMAT,
+        "version": 1,
+        "widestable": __version__,
+        "python": platform.python_version(),
+        "status": "running",
+        "source": source.name,
+        "target": columns.target,
+        "inputs": list(columns.inputs),
+        "weight": columns.weight_name,
+        "n_rows": len(columns.y),
+        "n_dropped": columns.n_dropped,
+        "parameters": {name: "inf" if value == math.inf else value for name, value in parameters.items()},
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": 0.0,
+    }
+    write_record(folder, record)
+
+
+def _hint(folder: Path) -> str:
+    return ", or go on with fit --resume" if (folder / CHECKPOINT).exists() else ""
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> None:
+    """Replace run.json in one step."""
+    with replacing(folder / RECORD) as temporary:
+        temporary.write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What was asked for; RunError if the folder is no run."""
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise RunError(f"{folder} {what}: expected a folder written by widestable fit.")
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        if record["format"] != FORMAT or record["version"] != 1:
+            raise KeyError
+    except FileNotFoundError:
+        raise RunError(f"{folder} has no {RECORD}: expected a folder written by widestable fit.") from None
+    except (ValueError, KeyError, TypeError):
+        raise RunError(f"{folder / RECORD} is damaged or of another version: fit again.") from None
+    return dict(record)
+
+
+def read_data(folder: Path, record: dict[str, Any]) -> Columns:
+    """The columns that were used."""
+    return choose_columns(folder / DATA, record["target"], record["inputs"], record["weight"])
+
+
+def load(folder: Path) -> tuple[StableRegressor, dict[str, Any]]:
+    """The fitted model of a finished run, and its record."""
+    record = read_record(folder)
+    if not (folder / MODEL).exists():
+        raise RunError(f"The run in {folder} is not finished: go on with widestable fit --resume {folder}.")
+    return StableRegressor.load(folder / MODEL), record
+
+
+def parameters_of(record: dict[str, Any]) -> dict[str, Any]:
+    """The estimator's parameters; JSON has no infinity, so it is written as text."""
+    return {name: math.inf if value == "inf" else value for name, value in record["parameters"].items()}
+
+
+def frame(names: tuple[str, ...], X: Floats) -> Any:
+    """Columns with their names, as the estimator remembers them."""
+    import pandas  # type: ignore[import-untyped]
+
+    return pandas.DataFrame(X, columns=list(names))

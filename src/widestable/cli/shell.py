@@ -1,0 +1,79 @@
+"""What all commands share: errors in one sentence, options, and output for people or for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+FAILED, NOT_CONVERGED, INTERRUPTED = 1, 3, 130
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that fit wrote.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts, and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+Jobs = Annotated[int, typer.Option("--jobs", help="Threads; -1 for all processors.")]
+
+
+class OneSentence(TyperGroup):
+    """Errors that users can do something about end in one sentence and an exit code; others keep their traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            fail(str(error) or "Interrupted.", INTERRUPTED)
+        except BrokenPipeError:
+            os._exit(0)  # the reader of our output has gone, as `head` does
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            fail(f"{name}{error.strerror or error}.")
+        except ValueError as error:
+            fail(str(error))
+
+
+def fail(message: str, code: int = FAILED) -> None:
+    """Print a sentence on standard error and leave."""
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def say(text: str, *, quiet: bool) -> None:
+    """A line for people, on standard output."""
+    if not quiet:
+        typer.echo(text)
+
+
+def note(text: str, *, quiet: bool) -> None:
+    """A remark on standard error, so that output can be piped."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+def emit(values: dict[str, Any]) -> None:
+    """One JSON object on standard output; what JSON has no number for becomes null."""
+    typer.echo(json.dumps(plain(values), indent=1, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """The same with null in place of NaN and infinity."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def refuse_to_overwrite(path: Path, force: bool) -> None:
+    """Raise if something is there and --force was not given."""
+    if path.exists() and not force:
+        raise FileExistsError(0, "it is there already: pass --force to overwrite it, or another --out", str(path))
+    if path.is_dir():
+        raise IsADirectoryError(0, "it is a folder: pass a file name", str(path))

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.commands import SHORT, call, call_json, write_line, write_plane
+from widestable import StableRegressor
+from widestable.cli import runs
+
+
+def test_inputs_default_to_all_other_columns_of_numbers(line_run: Path) -> None:
+    record = json.loads((line_run / "run.json").read_text())
+    assert (record["target"], record["inputs"], record["status"]) == ("level", ["time"], "done")
+    assert sorted(p.name for p in line_run.iterdir()) == ["data.csv", "model.zip", "run.json"]
+    model = StableRegressor.load(line_run / "model.zip")
+    assert list(model.feature_names_in_) == ["time"]
+    columns = runs.read_data(line_run, record)
+    assert model.posterior_.data.n_observations == len(columns.y) == 24
+
+
+def test_the_run_is_what_python_gives(tmp_path: Path) -> None:
+    data = write_plane(tmp_path / "data.csv")
+    how = ("--alpha", 1.5, "--atoms", 10, "--seed", 4, "--input", "x1", "--input", "x0", "--no-standardize")
+    summary = call_json("fit", data, "--target", "y", "--out", tmp_path / "run", *SHORT, *how)
+    X = np.loadtxt(data, delimiter=",", skiprows=1)
+    parameters = {"alpha": 1.5, "n_atoms": 10, "n_chains": 2, "n_sweeps": 60, "random_state": 4, "standardize": False}
+    with pytest.warns(UserWarning, match="not converged"):
+        model = StableRegressor(**parameters).fit(X[:, [1, 0]], X[:, 2])
+    assert summary["sigma"] == model.sigma_
+    loaded = StableRegressor.load(tmp_path / "run" / "model.zip")
+    np.testing.assert_array_equal(loaded.posterior_.f, model.posterior_.f)
+    assert summary["converged"] is False
+    assert summary["n_draws"] == 80
+
+
+def test_weights_missing_values_and_sharpness(tmp_path: Path) -> None:
+    data = tmp_path / "data.tsv"
+    rows = ["x\tn\ty", "1\t2\t5", "2\t1\tNA", "\t1\t3", "4\t1\t6", "5\t3\t7"]
+    data.write_text("\n".join(rows))
+    options = ("--target", "y", "--weight", "n", *SHORT, "--sharpness", "2.5")
+    assert "'y' has no value in row 2" in call("fit", data, "--out", tmp_path / "a", *options, code=1).stderr
+    result = call("fit", data, "--out", tmp_path / "b", *options, "--drop-missing")
+    assert "2 rows with missing values left out" in result.stderr
+    model = StableRegressor.load(tmp_path / "b" / "model.zip")
+    assert (model.posterior_.data.n_observations, model.sharpness) == (6.0, 2.5)
+    record = json.loads((tmp_path / "b" / "run.json").read_text())
+    assert (record["inputs"], record["n_dropped"]) == (["x"], 2)
+
+
+def test_infinite_sharpness_comes_back(tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT, "--sharpness", "inf")
+    record = json.loads((tmp_path / "run" / "run.json").read_text(), parse_constant=pytest.fail)
+    assert runs.parameters_of(record)["sharpness"] == np.inf
+
+
+def test_nothing_is_overwritten_without_force(line_run: Path, tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("precious")
+    options = ("--target", "level", "--out", tmp_path / "run", *SHORT)
+    assert "is not empty: pass --force" in call("fit", data, *options, code=1).stderr
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["mine.txt"]
+    call("fit", data, *options, "--force", "--quiet")
+    assert (tmp_path / "run" / "mine.txt").read_text() == "precious"
+    assert (tmp_path / "run" / "model.zip").exists()
+    assert "is a file" in call("fit", data, "--target", "level", "--out", data, code=1).stderr
+
+
+def test_quiet_says_nothing_and_strict_tells_by_its_exit_code(tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    result = call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT, "--quiet", "--strict", code=3)
+    assert result.output == ""
+    assert (tmp_path / "run" / "model.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--target", "levle"), "data.csv has no column 'levle': did you mean 'level'?"),
+        (("--target", "level", "--input", "tim"), "data.csv has no column 'tim': did you mean 'time'?"),
+        (("--target", "site"), "Column 'site' holds 'site 0' in row 1 (line 2) of data.csv: expected a finite number."),
+        (("--target", "level", "--input", "level"), "Column 'level' cannot be target and input at once."),
+        (("--target", "level", "--input", "time", "--input", "time"), "Input 'time' was given twice."),
+        (("--target", "level", "--alpha", "7"), "Got alpha = 7.0, expected None or a number from 0.01 to 2"),
+    ],
+)
+def test_errors_are_one_sentence_and_leave_nothing_behind(
+    options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    data = write_line(tmp_path / "data.csv")
+    result = call("fit", data, "--out", tmp_path / "run", *options, code=1)
+    assert result.stderr.startswith(f"Error: {message}")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [(None, "There is no file"), ("", "is empty"), ("y\n1\n2\n", "at least one input")]
+)
+def test_files_that_cannot_be_fitted(text: str | None, message: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    if text is not None:
+        data.write_text(text)
+    assert message in call("fit", data, "--target", "y", "--out", tmp_path / "run", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("data.csv",), ("data.csv", "--target", "y"), ("--resume", "run", "--target", "y"), ("--sharpness", "soft")],
+)
+def test_wrong_usage_has_its_own_exit_code(args: tuple[str, ...]) -> None:
+    assert "Traceback" not in call("fit", *args, code=2).output
+
+
+def test_a_finished_run_need_not_be_resumed(line_run: Path) -> None:
+    before = (line_run / "model.zip").stat().st_mtime_ns
+    time.sleep(0.01)
+    assert "nothing to resume" in call("fit", "--resume", line_run).stderr
+    assert (line_run / "model.zip").stat().st_mtime_ns == before
+
+
+def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from widestable import rounds
+
+    data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
+    options = ("--target", "level", *SHORT)
+    real, count = rounds.write, iter(range(100))
+
+    def write(*args: object) -> None:
+        real(*args)
+        if next(count) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "write", write)
+        result = call("fit", data, "--out", out, *options, code=130)
+    assert f"To go on: widestable fit --resume {out}" in result.stdout
+    assert StableRegressor.load(out / "model.zip").posterior_.log_density.shape == (2, 20)
+    assert call_json("info", out)["status"] == "interrupted"
+    call("fit", "--resume", out)
+    call("fit", data, "--out", tmp_path / "whole", *options)
+    resumed, whole = (StableRegressor.load(folder / "model.zip").posterior_ for folder in (out, tmp_path / "whole"))
+    np.testing.assert_array_equal(resumed.f, whole.f)
+    assert not (out / "checkpoint.zip").exists()

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.cli.commands import SHORT, call, call_json, write_plane
+from widestable import StableRegressor, __version__
+from widestable.tables import numbers, read_table
+
+
+def test_predict_adds_three_columns(line_run: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("name,time\nleft,2\nright,8\n")
+    out = tmp_path / "deep" / "p.csv"
+    call("predict", line_run, new, "--out", out, "--coverage", 0.5)
+    table = read_table(out)
+    assert list(table.columns) == ["name", "time", "prediction", "lower", "upper"]
+    model = StableRegressor.load(line_run / "model.zip")
+    X = np.array([[2.0], [8.0]])
+    np.testing.assert_array_equal(numbers(table, "prediction"), model.posterior_.quantiles(X, [0.5], noise=False)[:, 0])
+    np.testing.assert_array_equal(numbers(table, "upper"), model.posterior_.quantiles(X, [0.75])[:, 0])
+    assert "there already" in call("predict", line_run, new, "--out", out, code=1).stderr
+    f = call_json("predict", line_run, new, "--out", out, "--coverage", 0.5, "--no-noise", "--force")
+    assert f["n_rows"] == 2
+    assert np.all(numbers(read_table(out), "upper") < numbers(table, "upper"))
+
+
+def test_predict_writes_to_standard_output_and_scores_known_targets(line_run: Path) -> None:
+    result = call("predict", line_run, line_run / "data.csv")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "time,level,prediction,lower,upper"
+    assert len(lines) == 25
+    values = np.array([[float(cell) for cell in line.split(",")] for line in lines[1:]]).T
+    mae = np.abs(values[1] - values[2]).mean()
+    covered = ((values[3] <= values[1]) & (values[1] <= values[4])).mean()
+    assert f"mean absolute error {mae:.4g}, {covered:.0%} inside the 90% intervals" in result.stderr
+
+
+def test_predict_names_what_is_missing(line_run: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("tme\n2\n")
+    assert "new.csv has no column 'time': did you mean 'tme'?" in call("predict", line_run, new, code=1).stderr
+    assert "does not exist" in call("predict", tmp_path / "no", new, code=1).stderr
+    assert "has no run.json" in call("predict", tmp_path, new, code=1).stderr
+    (tmp_path / "run.json").write_text("{}")
+    assert "is damaged or of another version" in call("info", tmp_path, code=1).stderr
+
+
+def test_an_unfinished_run_says_how_to_go_on(line_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text((line_run / "run.json").read_text())
+    assert f"widestable fit --resume {tmp_path}" in call("jumps", tmp_path, code=1).stderr
+    (tmp_path / "model.zip").write_text("broken")
+    assert "not a widestable model" in call("report", tmp_path, code=1).stderr
+
+
+def test_jumps(line_run: Path) -> None:
+    found = call_json("jumps", line_run, "--size", 1.5)
+    assert found["min_size"] == 1.5
+    assert found["jumps"][0]["location"] == pytest.approx(4.2, abs=0.8)
+    assert "Jumps larger than 1.5" in call("jumps", line_run, "--size", 1.5).stdout
+    across = call_json("jumps", line_run, "--from", 1.0, "--to", 9.0, "--size", 1.5)
+    assert across["probability"] > 0.9
+    assert call_json("jumps", line_run, "--from", 1.0, "--to", 1.0)["probability"] == 0.0
+    assert "with probability" in call("jumps", line_run, "--from", 1.0, "--to", 9.0).stdout
+    for wrong in (("--from", "1"), ("--from", "1", "--to", "2,3"), ("--from", "a", "--to", "2")):
+        call("jumps", line_run, *wrong, code=2)
+    assert "Got size = -1.0" in call("jumps", line_run, "--size", -1, code=1).stderr
+
+
+def test_info(line_run: Path) -> None:
+    assert call_json("info")["widestable"] == __version__
+    about = call_json("info", line_run)
+    assert (about["target"], about["inputs"], about["n_rows"]) == ("level", ["time"], 24)
+    assert "level" in call("info", line_run).stdout
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_table_goes_to_a_report_in_two_commands(d: int, line_run: Path, tmp_path: Path) -> None:
+    run = line_run
+    if d > 1:
+        run = tmp_path / "run"
+        call("fit", write_plane(tmp_path / "data.csv", d), "--target", "y", "--out", run, *SHORT)
+    out = tmp_path / "page.html"
+    found = call_json("report", run, "--out", out)
+    assert found["bytes"] == out.stat().st_size < 8_000_000
+    assert "there already" in call("report", run, "--out", out, code=1).stderr
+    assert "Report: " in call("report", run, "--out", out, "--force", "--size", 2.0).stdout
+    assert "larger than 2 " in out.read_text()
+
+
+def test_reproduce_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    where = "widestable.experiments.command"
+    monkeypatch.setitem(sys.modules, where, None)  # an import of it fails
+    assert "not part of this version" in call("reproduce", code=1).stderr
+    module = ModuleType(where)
+    exec("def reproduce(table: int = 1) -> None:\n    'Make tables.'\n    print('table', table)", module.__dict__)
+    monkeypatch.setitem(sys.modules, where, module)
+    monkeypatch.setitem(sys.modules, "widestable.experiments", ModuleType("widestable.experiments"))
+    assert call("reproduce", "--table", 3).stdout == "table 3\n"
+    assert "Make tables." in call("reproduce", "--help").stdout
+    call("reproduce", "--tabel", 3, code=2)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "report", "jumps", "info", "demo", "prior"])
+def test_help_has_examples(command: str) -> None:
+    assert f"widestable {command}" in call(command, "--help").stdout.split("Examples:")[1]
