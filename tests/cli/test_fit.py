@@ -22,6 +22,12 @@ def test_inputs_default_to_all_other_columns_of_numbers(line_run: Path) -> None:
     assert model.posterior_.data.n_observations == len(columns.y) == 24
 
 
+def test_columns_of_text_are_left_out_aloud(tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    result = call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT)
+    assert "24 rows: level from time; without site, which holds no numbers" in result.stderr
+
+
 def test_the_run_is_what_python_gives(tmp_path: Path) -> None:
     data = write_plane(tmp_path / "data.csv")
     how = ("--alpha", 1.5, "--atoms", 10, "--seed", 4, "--input", "x1", "--input", "x0", "--no-standardize")

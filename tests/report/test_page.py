@@ -118,9 +118,14 @@ def test_plotly_is_asked_for_when_it_is_absent(monkeypatch: pytest.MonkeyPatch) 
         build_report(model, X, y, About("y", ("x",)))
 
 
-def test_numbers_are_short_and_finite() -> None:
-    assert short([1.0 / 3.0, np.nan, np.inf, 1e10 / 3.0]) == [0.33333, None, None, 3333300000.0]
+def test_numbers_are_short_for_their_range_and_finite() -> None:
+    assert short([1.0 / 3.0, np.nan, np.inf, 1.0]) == [0.33333, None, None, 1.0]
     assert short([[1, 2], [3, 4]]) == [[1.0, 2.0], [3.0, 4.0]]
+    assert (short(1.0 / 3.0), short([]), short([0.0, 0.0]), short([7.0])) == (0.33333, [], [0.0, 0.0], [7.0])
+    # Far from zero, and near each other: places on a map.
+    longitude = 121.5 + 1e-3 * np.arange(5) / 3.0
+    np.testing.assert_allclose(short(longitude), longitude, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(short(1e12 * longitude), 1e12 * longitude, rtol=1e-10)
 
 
 def test_bars_hold_all_draws() -> None:

@@ -117,6 +117,7 @@ def _sharpness(text: str) -> float | None:
 
 def _what(columns: runs.Columns) -> str:
     text = f"{len(columns.y)} rows: {columns.target} from {', '.join(columns.inputs)}"
+    text += f"; without {', '.join(columns.left_out)}, which holds no numbers" if columns.left_out else ""
     return text + (f"; {columns.n_dropped} rows with missing values left out" if columns.n_dropped else "")
 
 

@@ -36,6 +36,7 @@ class Columns(NamedTuple):
     y: Floats
     weight: Floats | None
     n_dropped: int
+    left_out: tuple[str, ...]  # columns without numbers, when inputs were not named
 
 
 def choose_columns(
@@ -45,7 +46,8 @@ def choose_columns(
     table = read_table(path)
     y = numbers(table, target, missing=drop_missing)
     others = {target, weight}
-    names = inputs or [name for name in number_columns(table) if name not in others]
+    with_numbers = inputs or number_columns(table)
+    names = [name for name in with_numbers if inputs or name not in others]
     if not names:
         raise RunError(f"{path.name} has no column of numbers besides {target!r}: at least one input is needed.")
     if target in names:
@@ -59,7 +61,8 @@ def choose_columns(
     if not keep.any():
         raise RunError(f"Every row of {path.name} has a missing value: nothing is left to fit.")
     w = None if w is None else w[keep]
-    return Columns(target, tuple(names), weight, X[keep], y[keep], w, int((~keep).sum()))
+    left_out = tuple(name for name in table.columns if not inputs and name not in with_numbers)
+    return Columns(target, tuple(names), weight, X[keep], y[keep], w, int((~keep).sum()), left_out)
 
 
 def create(folder: Path, columns: Columns, source: Path, parameters: dict[str, Any], force: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +98,7 @@ class Jumps:
     n_jumps : (draws,) number of jumps in each draw.
     found : the jumps, from left to right for one input, the surest first for several.
     names : of the inputs.
+    centre : (d,) the inputs' means, with the digits that their spread makes sense of.
     gaps : for one input, what happens between neighbouring training points; else None.
     boundaries : for two inputs, a map of probabilities; else None.
     """
@@ -107,6 +108,7 @@ class Jumps:
     n_jumps: IntArray
     found: tuple[Jump, ...]
     names: tuple[str, ...]
+    centre: FloatArray
     gaps: Gaps | None = None
     boundaries: BoundaryMap | None = None
 
@@ -139,7 +141,7 @@ class Jumps:
         size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
         size += f", {jump.width:.2g} wide" if jump.width > 0.0 else ""
         if len(self.names) > 1:
-            return f"  where {plane_in_words(jump, self.names)}: {size}"
+            return f"  where {plane_in_words(jump, self.names, self.centre)}: {size}"
         where, left, right = places_in_words(jump)
         return f"  at {where} (90%: {left} to {right}): {size}"
 
@@ -154,8 +156,23 @@ class Jumps:
         }
 
 
-def plane_in_words(jump: Jump, names: tuple[str, ...]) -> str:
-    """`0.52 a - 0.48 b > 1.3`: the side where f is higher."""
+def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None = None) -> str:
+    """`0.52 a - 0.48 (b - 120) > 1.3`: the side where f is higher; inputs that lie far from zero are centred.
+
+    Examples
+    --------
+    >>> jump = Jump(1.0, 240.5, (240.4, 240.6), np.array([0.5, 2.0]), 5.0, (4.0, 6.0), 0.0, 1.0)
+    >>> plane_in_words(jump, ("a", "b"), np.array([1.0, 120.02]))
+    '0.5 a + 2 (b - 120.02) > 0.46'
+    """
+    shift = np.zeros(len(names)) if centre is None else np.where(np.abs(jump.direction * centre) > 3.0, centre, 0.0)
+    moved = float(jump.direction @ shift)
+    ends = (jump.location_interval[0] - moved, jump.location_interval[1] - moved)
+    jump = replace(jump, location=jump.location - moved, location_interval=ends)
+    names = tuple(
+        f"({name} {'-' if at > 0.0 else '+'} {abs(at):.8g})" if at else name
+        for name, at in zip(names, shift, strict=True)
+    )
     terms: list[str] = []
     for coefficient, name in zip(jump.direction, names, strict=True):
         sign = "-" if coefficient < 0.0 else "+" if terms else ""

@@ -37,6 +37,7 @@ def find_jumps(
         n_jumps=np.bincount(found.draw, minlength=found.n_draws).astype(np.int64),
         found=tuple(sorted(jumps, key=lambda jump: jump.location) if d == 1 else jumps),
         names=data.feature_names or tuple(f"x{j + 1}" for j in range(d)),
+        centre=_centre(data),
         gaps=_gaps(data, found) if d == 1 else None,
         boundaries=_boundaries(data, steps, limits, None) if d == 2 else None,
     )
@@ -54,6 +55,14 @@ def map_boundaries(
         raise ValueError(f"Got {data.X.shape[1]} inputs, expected two: a map needs a plane.")
     limits = check_limits(data, chains, size, max_width)
     return _boundaries(data, gather(data, chains, limits), limits, n_cells)
+
+
+def _centre(data: TrainingData) -> FloatArray:
+    """Means of the inputs, rounded to two digits of their standard deviations."""
+    X = unscale_inputs(data.X, data.scaling)
+    spread = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), np.maximum(np.abs(X[0]), 1.0))
+    digits = 1 - np.floor(np.log10(spread)).astype(int)
+    return np.array([round(float(mean), int(n)) for mean, n in zip(X.mean(axis=0), digits, strict=True)])
 
 
 def _gaps(data: TrainingData, found: Found) -> Gaps:

@@ -124,7 +124,7 @@ def _jumps(jumps: Jumps) -> list[str]:
         return [page.paragraph(what), page.table(head, rows, faint)]
     head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows agreed on"]
     names = tuple(safe(name) for name in jumps.names)
-    rows = [[f"{i + 1}. {_plane(j, names)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+    rows = [[f"{i + 1}. {_plane(j, names, jumps.centre)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     return [page.paragraph(what), page.table(head, rows, faint)]
 
 
@@ -132,8 +132,8 @@ def _how(jump: Any) -> list[str]:
     return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
 
 
-def _plane(jump: Any, names: tuple[str, ...]) -> str:
-    return plane_in_words(jump, names).replace(" > ", " &gt; ")
+def _plane(jump: Any, names: tuple[str, ...], centre: Floats) -> str:
+    return plane_in_words(jump, names, centre).replace(" > ", " &gt; ")
 
 
 def _interval(ends: tuple[float, float], sign: str = "") -> str:

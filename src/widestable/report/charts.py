@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +35,19 @@ def safe(text: Any) -> str:
 
 
 def short(values: Any, digits: int = 5) -> Any:
-    """Numbers with few digits, nested lists for JSON; None where they are not finite."""
+    """Numbers in nested lists for JSON, rounded to so many digits of their range; None where they are not finite.
+
+    Examples
+    --------
+    >>> short([121.54024449, 121.5403, float("nan")], 3)
+    [121.5402445, 121.5403, None]
+    """
     array = np.asarray(values, dtype=float)
-    if array.ndim:
-        return [short(item, digits) for item in array]
-    return float(f"{array:.{digits}g}") if np.isfinite(array) else None
+    finite = array[np.isfinite(array)]
+    size = float(np.ptp(finite)) or float(np.abs(finite).max()) if finite.size else 0.0
+    decimals = digits - math.floor(math.log10(size)) - 1 if size > 0.0 else 0
+    rounded = np.vectorize(lambda v: round(float(v), decimals) if math.isfinite(v) else None, otypes=[object])
+    return rounded(array).tolist() if array.size else array.tolist()
 
 
 def layout(**changes: Any) -> dict[str, Any]:

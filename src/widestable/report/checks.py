@@ -84,7 +84,7 @@ def residual_chart(posterior: Posterior, X: Floats, y: Floats, target: str) -> t
     ends = [min(expected[0], order[0]), max(expected[-1], order[-1])]
     second = {"xaxis": "x2", "yaxis": "y2"}
     data = [
-        points(middle, residual, "residual", COLORS[0], 5.0, hovertemplate="%{x:.4g}: %{y:.4g}<extra></extra>"),
+        points(middle, residual, "residual", COLORS[0], 5.0, hovertemplate="%{x}: %{y}<extra></extra>"),
         lines([middle.min(), middle.max()], [0.0, 0.0], "#888888", hoverinfo="skip"),
         points(expected, order, "quantiles", COLORS[0], 5.0, hoverinfo="skip", **second),
         lines(ends, ends, "#888888", hoverinfo="skip", **second),

@@ -12,7 +12,7 @@ from ..plots.style import COLORS
 from ..regressor import StableRegressor
 from .charts import Chart, Floats, axis, band, layout, lines, points, safe, short
 
-HOVER = "%{x:.4g}: %{y:.4g}<extra></extra>"
+HOVER = "%{x}: %{y}<extra></extra>"
 
 
 def line_chart(model: StableRegressor, x: Floats, y: Floats, name: str, target: str, jumps: Jumps) -> Chart:
@@ -45,7 +45,7 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
     if jumps.gaps is None:
         return []
     low, high, probability, _ = jumps.gaps
-    text = [f"{a:.4g} to {b:.4g}: {p:.2f}" for a, b, p in zip(low, high, probability, strict=True)]
+    text = [f"{a} to {b}: {p:.2f}" for a, b, p in zip(short(low), short(high), probability, strict=True)]
     bars = {"type": "bar", "x": short(0.5 * (low + high)), "y": short(probability), "width": short(high - low)}
     look = {"marker": {"color": COLORS[1], "opacity": 0.4}, "showlegend": False}
     return [bars | look | {"yaxis": "y2", "hovertext": text, "hoverinfo": "text"}]

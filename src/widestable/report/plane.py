@@ -31,7 +31,7 @@ def map_chart(model: StableRegressor, X: Floats, names: tuple[str, ...], target:
         "zmax": short(limits[1]),
         "colorscale": "Viridis",
         "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": safe(target), "side": "right"}},
-        "hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
+        "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
     }
     mark = {"color": "white", "size": 5, "line": {"color": "#444444", "width": 1}}
     data = [heat, points(X[:, 0], X[:, 1], "data", marker=mark, hoverinfo="skip")]

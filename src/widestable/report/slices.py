@@ -44,7 +44,7 @@ def _panel(grid: Floats, values: Floats, where: dict[str, str]) -> list[dict[str
     path = np.concatenate([values, gap], axis=1).ravel()
     x = np.tile(np.append(grid, np.nan), len(values))
     thin = {"line": {"color": THIN, "width": 1}, "hoverinfo": "skip"}
-    thick = {"line": {"color": COLORS[0], "width": 3}, "hovertemplate": "%{x:.4g}: %{y:.4g}<extra></extra>"}
+    thick = {"line": {"color": COLORS[0], "width": 3}, "hovertemplate": "%{x}: %{y}<extra></extra>"}
     return [lines(x, path, "") | thin | where, lines(grid, values.mean(axis=0), "") | thick | where]
 
 
