@@ -11,9 +11,13 @@ from widestable.demo import simulate
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 
 
-def test_each_of_three_jumps() -> None:
+SHARPNESS = pytest.mark.parametrize("sharpness", [np.inf, None], ids=["sign units", "inferred sharpness"])
+
+
+@SHARPNESS
+def test_each_of_three_jumps(sharpness: float | None) -> None:
     example = simulate(np.random.default_rng(0))
-    model = StableRegressor(random_state=0).fit(example.x[:, None], example.y)
+    model = StableRegressor(random_state=0, sharpness=sharpness, max_sweeps=3000).fit(example.x[:, None], example.y)
     sure = [jump for jump in model.jumps() if jump.probability > 0.95]
     assert len(sure) == 3
     for jump, truth, size in zip(sure, (-1.0, 0.0, 1.0), (5.0, -5.0, 5.0), strict=True):
@@ -21,15 +25,17 @@ def test_each_of_three_jumps() -> None:
         assert low <= truth <= high
         assert high - low < 0.2
         assert jump.size_interval[0] < size < jump.size_interval[1]
+        assert jump.width < 0.1 if sharpness is None else jump.width == 0.0
     ends = np.array([[-1.5], [-0.5], [0.5], [1.5]])
     assert np.all(model.jump_probability(ends[:-1], ends[1:], size=2.5) > 0.95)
 
 
-def test_no_jump_in_a_smooth_function() -> None:
+@SHARPNESS
+def test_no_jump_in_a_smooth_function(sharpness: float | None) -> None:
     x = np.linspace(-2.0, 2.0, 40)
     truth = -2.0 * np.cos(x) ** 2 + 3.0 * np.tanh(x) - 2.0 * x
     y = truth + 0.5 * np.random.default_rng(1).standard_normal(40)
-    model = StableRegressor(random_state=0).fit(x[:, None], y)
+    model = StableRegressor(random_state=0, sharpness=sharpness, max_sweeps=3000).fit(x[:, None], y)
     places = x[:, None]
     assert model.jump_probability(places[:-1], places[1:], size=2.0 * model.sigma_).max() < 0.5
     assert all(jump.probability < 0.5 for jump in model.jumps(2.0 * model.sigma_))

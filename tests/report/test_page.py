@@ -125,7 +125,7 @@ def test_numbers_are_short_for_their_range_and_finite() -> None:
     # Far from zero, and near each other: places on a map.
     longitude = 121.5 + 1e-3 * np.arange(5) / 3.0
     np.testing.assert_allclose(short(longitude), longitude, rtol=0.0, atol=1e-7)
-    np.testing.assert_allclose(short(1e12 * longitude), 1e12 * longitude, rtol=1e-10)
+    np.testing.assert_allclose(short(1e12 * longitude), 1e12 * longitude, rtol=0.0, atol=1e5)
 
 
 def test_bars_hold_all_draws() -> None:
