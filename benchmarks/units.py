@@ -30,8 +30,8 @@ from widestable.experiments.methods.bart import bart
 from widestable.experiments.splits import cut, random_rows, standardise
 
 REPEATS = 5
-SWEEPS = {"real estate": 2000, "S&P 500": 1500}
-DEFAULT_SWEEPS = 3000
+SWEEPS = {"real estate": 1500, "S&P 500": 1000}
+DEFAULT_SWEEPS = 2000
 UNITS = {"inferred": None, "sign": np.inf}
 
 

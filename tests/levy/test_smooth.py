@@ -180,14 +180,13 @@ def test_no_data_gives_the_prior_of_the_sharpness() -> None:
     setup = Setup(model, plan=Plan(n_sharpness=20, n_births=2, n_rotations=1, n_reflections=0, n_pairs=0))
     chains = sample_fixed(start(model, np.random.SeedSequence(5).spawn(500)), setup, 60).chains
     values = np.array([draws.sharpness[-1] for draws in chains])
-    probabilities = np.exp(log_prior_sharpness(SHARPNESS_GRID))
     counts = np.bincount(np.searchsorted(SHARPNESS_GRID, values), minlength=SHARPNESS_GRID.size)
-    check_frequencies(counts, probabilities / probabilities.sum())
+    check_frequencies(counts, np.exp(log_prior_sharpness(SHARPNESS_GRID)))
 
 
-def test_prior_of_the_sharpness_is_log_cauchy() -> None:
-    log_p = log_prior_sharpness(np.array([math.exp(-0.8), 1.0, math.exp(0.4)]))
-    np.testing.assert_allclose(np.exp(log_p) / np.exp(log_p[1]), [0.2, 1.0, 0.5])
+def test_prior_of_the_sharpness_is_half_uniform_half_cauchy() -> None:
+    p = np.exp(log_prior_sharpness(np.exp([0.3, 0.9, -0.9])))  # Cauchy densities 1, 1/2 and 1/5 of the peak
+    np.testing.assert_allclose(p, 0.5 / 3.0 + 0.5 * np.array([1.0, 0.5, 0.2]) / 1.7)
     assert log_prior_sharpness(np.array([math.inf])) == 0.0
 
 

@@ -18,10 +18,10 @@ from ..network import add_constant, arcsine_kernel, kernel_diagonal
 ALPHA_RANGE = (0.05, 1.99)
 LOG_NU_SD = 1.5
 MAX_STORED_ROWS = 500
-# Values of an inferred sharpness, and the scale of its prior. The smallest makes a nearly linear function of
+# Values of an inferred sharpness, and centre and scale of its prior in the log. The smallest makes a nearly linear function of
 # standardised inputs, the largest a step across a thousandth of their s.d.
 SHARPNESS_GRID = np.geomspace(0.1, 1000.0, 21)
-SHARPNESS_SCALE = 0.4
+SHARPNESS_CENTRE, SHARPNESS_SCALE = 0.3, 0.6
 
 _MAKING = Lock()
 
@@ -85,8 +85,14 @@ def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, 
 
 
 def log_prior_sharpness(grid: FloatArray) -> FloatArray:
-    """Log prior probability of each value up to a constant: log sharpness ~ Cauchy(0, 0.4), on equal log steps."""
-    return -np.log1p((np.log(grid) / SHARPNESS_SCALE) ** 2) if grid.size > 1 else np.zeros(1)
+    """Log prior probability of each value: half uniform on the grid, half a Cauchy density of the log around 1.35.
+
+    Smooth unless the data object, and no valley on the way to sign units.
+    """
+    if grid.size == 1:
+        return np.zeros(1)
+    bump = 1.0 / (1.0 + ((np.log(grid) - SHARPNESS_CENTRE) / SHARPNESS_SCALE) ** 2)
+    return np.asarray(np.log(0.5 / grid.size + 0.5 * bump / bump.sum()))
 
 
 def make_kernels(model: Model, places: range) -> None:
