@@ -18,8 +18,8 @@ from ..network import add_constant, arcsine_kernel, kernel_diagonal
 ALPHA_RANGE = (0.05, 1.99)
 LOG_NU_SD = 1.5
 MAX_STORED_ROWS = 500
-# Values of an inferred sharpness, and centre and scale of its prior in the log. The smallest makes a nearly linear function of
-# standardised inputs, the largest a step across a thousandth of their s.d.
+# Values of an inferred sharpness, and centre and scale of its prior in the log. The smallest makes a nearly linear
+# function of standardised inputs, the largest a step across a thousandth of their s.d.
 SHARPNESS_GRID = np.geomspace(0.1, 1000.0, 21)
 SHARPNESS_CENTRE, SHARPNESS_SCALE = 0.3, 0.6
 
