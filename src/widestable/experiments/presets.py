@@ -127,7 +127,7 @@ QUICK = Preset(
     covariance={"iterations": 60, "burn_in": 20, "n_chains": 2, "n_sweeps": 60},
 )
 
-_standard_others = _competitors(10, (4, 500, 500), (3, 3000), 500, 500)
+_standard_others = _competitors(10, (4, 300, 400), (3, 3000), 500, 500)
 _standard_real = _competitors(5, (2, 150, 200), (2, 2500), 500, 500)
 STANDARD = Preset(
     name="standard",
@@ -139,7 +139,7 @@ STANDARD = Preset(
     | _given(3000, **AT_STAR)
     | _inferred(3000)
     | _standard_others,
-    plane=_published(3000, **ONLY_STAR) | _given(6000, **AT_STAR) | _inferred(6000) | _standard_others,
+    plane=_published(3000, **ONLY_STAR) | _given(4000, **AT_STAR) | _inferred(4000) | _standard_others,
     real_estate=_published(600, **STANDARD_SEARCH) | _given(3000, **STANDARD_SEARCH) | _inferred(3000) | _standard_real,
     sp500=_published(600, **ONLY_SP500)
     | _given(1500, alpha=paper.SP500_ALPHA, nu=NU_STAR)
