@@ -89,7 +89,7 @@ def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
     Z = add_constant(X)
     largest = np.abs(Z).max(axis=1)  # squares of large inputs would overflow
     Z /= largest[:, None]
-    inside = 0.5 / (sharpness * largest) ** 2 if np.isfinite(sharpness) else np.zeros(len(Z))
+    inside = 0.5 * ((1.0 / sharpness) / largest) ** 2
     norm2 = (Z**2).sum(axis=1) + inside
     return np.asarray(Z / np.sqrt(norm2)[:, None]), np.asarray(inside / norm2)
 
