@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from arviz_stats.base import array_stats
 from sklearn.exceptions import ConvergenceWarning
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,6 +26,13 @@ class Convergence(NamedTuple):
 
     rhat: FloatArray
     ess: FloatArray
+
+
+def _array_stats() -> Any:
+    """The functions of ArviZ on plain arrays; imported when first needed, because that takes long."""
+    from arviz_stats.base import array_stats
+
+    return array_stats
 
 
 def _check(draws: npt.ArrayLike) -> FloatArray:
@@ -51,7 +57,7 @@ def rhat(draws: npt.ArrayLike) -> FloatArray:
     values = _check(draws)
     constant = np.ptp(values, axis=(0, 1)) == 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        result = np.asarray(array_stats.rhat(values, chain_axis=0, draw_axis=1), dtype=float)
+        result = np.asarray(_array_stats().rhat(values, chain_axis=0, draw_axis=1), dtype=float)
     return np.where(constant, 1.0, result)
 
 
@@ -67,8 +73,8 @@ def ess(draws: npt.ArrayLike) -> FloatArray:
     values = _check(draws)
     constant = np.ptp(values, axis=(0, 1)) == 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        bulk = array_stats.ess(values, chain_axis=0, draw_axis=1, method="bulk")
-        tail = array_stats.ess(values, chain_axis=0, draw_axis=1, method="tail", prob=TAILS)
+        bulk = _array_stats().ess(values, chain_axis=0, draw_axis=1, method="bulk")
+        tail = _array_stats().ess(values, chain_axis=0, draw_axis=1, method="tail", prob=TAILS)
     return np.where(constant, float(values.shape[0] * values.shape[1]), np.fmin(bulk, tail))
 
 
