@@ -125,7 +125,7 @@ SLIPS = {
     ),
     "patterns of the old sharpness": (
         OF_SHARPNESS,
-        SMOOTH,
+        {**SMOOTH, "infer_sigma2": False},
         "sharpness.py",
         "    use_sharpness(model, there)\n",
         "    use_sharpness(model, there)\n    model.sharpness = model.grid[here]\n",
