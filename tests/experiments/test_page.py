@@ -92,9 +92,13 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
     assert "`python -m widestable.experiments simulated --preset quick`" in text
 
 
-@pytest.mark.parametrize(("ours", "answer"), [(0.05, "yes"), (0.7, "**no**")])
-def test_targets_compare_with_the_best_other(tmp_path: Path, ours: float, answer: str) -> None:
-    fill(tmp_path, {"jumps_inferred": ours, "bart": 0.45}, ("simulated", "real_estate", "sp500"))
+@pytest.mark.parametrize(
+    ("sign", "smooth", "answer"),
+    [(0.05, 0.05, "both"), (0.05, 0.7, "sign units"), (0.7, 0.05, "inferred"), (0.7, 0.7, "**none**")],
+)
+def test_targets_compare_with_the_best_other(tmp_path: Path, sign: float, smooth: float, answer: str) -> None:
+    errors = {"jumps_inferred": sign, "jumps_smooth": smooth, "bart": 0.45}
+    fill(tmp_path, errors, ("simulated", "real_estate", "sp500"))
     kept = {name: Kept.of(tmp_path, study.plan(QUICK)) for name, study in STUDIES.items()}
     lines = targets(kept).splitlines()[2:]
     assert len(lines) == 2 * 7 + 3
