@@ -313,7 +313,9 @@ def _to_floats(values: Any, name: str) -> Floats:
         raise ValueError(f"Input {name} contains a value too large for float64: rescale it.") from error
     except TypeError as error:
         if "complex" in str(error):
-            raise ValueError(f"Complex data not supported: {name} must hold real numbers.") from error
+            raise ValueError(
+                f"Complex data not supported: {name} must hold real numbers: pass its real part."
+            ) from error
         raise
     except ValueError as error:
         if (place := _first_text(values)) is None:

@@ -9,12 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["check_count", "check_coverage", "check_parameters", "make_rng", "make_seeds"]
+from .inputs import TrainingData
+
+__all__ = ["check_count", "check_coverage", "check_parameters", "check_units", "make_rng", "make_seeds"]
 
 # A third of the sweeps warms up, and convergence cannot be judged by fewer than 8 draws.
 LEAST_SWEEPS = 12
 # Matrices of that order take gigabytes.
 MAX_ATOMS = 10_000.0
+# More threads than any machine has processors; a file or a slip of the pen could ask for millions.
+MAX_JOBS = 1024
+# Squares of x and y, and nu and sigma2 in their units, must be numbers that float64 has with all their digits.
+MAX_SIZE = 1e140
+# Units so smooth that their kernel is rounding error.
+MIN_SLOPE = 1e-5
 
 
 class Rule(NamedTuple):
@@ -82,8 +90,8 @@ RULES = {
         lambda v: _is_count(v, 2 * LEAST_SWEEPS), f"an integer of {2 * LEAST_SWEEPS} or more", "30000 is the default"
     ),
     "n_jobs": Rule(
-        lambda v: v is None or (_is_count(v, -(2**31)) and v != 0),
-        "None or an integer other than 0",
+        lambda v: v is None or (_is_count(v, -MAX_JOBS) and v != 0 and v <= MAX_JOBS),
+        f"None or an integer other than 0, at most {MAX_JOBS}",
         "pass the number of threads, or -1 for all processors",
     ),
     "progress": Rule(lambda v: v is None or _is_flag(v), "None, True or False", "None shows a bar in a terminal"),
@@ -103,6 +111,47 @@ def check_parameters(parameters: dict[str, Any]) -> None:
     for name, value in parameters.items():
         if name in RULES and not RULES[name].holds(value):
             raise ValueError(f"Got {name} = {value!r}, expected {RULES[name].expected}: {RULES[name].remedy}.")
+
+
+def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
+    """Raise when x, y, or a fixed parameter beside the data, is outside what float64 can follow.
+
+    Examples
+    --------
+    >>> from .inputs import check_training
+    >>> check_units(check_training([[0.0], [1.0]], [0.0, 1e200]), {})
+    Traceback (most recent call last):
+    ...
+    ValueError: y spreads over about 5e+199, and squares of that ... rescale y, to a spread of about 1 for example.
+    """
+    spread_of_x = np.ptp(data.X, axis=0) * data.scaling.x_scale
+    largest = np.maximum(spread_of_x, np.abs(data.X).max(axis=0))
+    for column in np.flatnonzero((largest > MAX_SIZE) | ((spread_of_x > 0.0) & (spread_of_x < 1.0 / MAX_SIZE))):
+        raise ValueError(
+            f"Column {column} of X (counting from 0) spreads over {spread_of_x[column]:.2g} and reaches "
+            f"{largest[column]:.2g}, and squares of that are outside the range of float64: rescale it."
+        )
+    spread = max(data.scaling.y_scale, float(np.abs(data.y).max()) * data.scaling.y_scale)
+    if not 1.0 / MAX_SIZE <= data.scaling.y_scale <= spread <= MAX_SIZE:
+        raise ValueError(
+            f"y spreads over about {spread:.2g}, and squares of that, the units of nu and sigma2, are outside the "
+            "range of float64: rescale y, to a spread of about 1 for example."
+        )
+    for name in ("nu", "sigma2"):
+        value = parameters.get(name)
+        ratio = 1.0 if value is None else float(value) / data.scaling.y_scale**2
+        if not MAX_SIZE**-1 <= ratio <= MAX_SIZE:
+            raise ValueError(
+                f"Got {name} = {value!r}, which is {ratio:.2g} squared spreads of y, expected 1e-140 to 1e140 of them: "
+                f"pass {name} in squared units of y, or leave it out to infer it."
+            )
+    sharpness = parameters.get("sharpness")
+    slope = math.inf if sharpness is None else float(sharpness) * max(1.0, float(np.abs(data.X).max()))
+    if slope < MIN_SLOPE:
+        raise ValueError(
+            f"Got sharpness = {sharpness!r}, so smooth that f is constant to machine precision: pass a larger one, or "
+            "None to infer it."
+        )
 
 
 def check_count(name: str, value: Any, least: int) -> None:

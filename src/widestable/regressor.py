@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from .levy import run
 from .levy.progress import reporter
 from .levy.state import make_model
 from .mixture import Job
-from .parameters import check_count, check_coverage, check_parameters, make_rng, make_seeds
+from .parameters import check_count, check_coverage, check_parameters, check_units, make_rng, make_seeds
 from .posterior import Posterior
 
 __all__ = ["StableRegressor"]
@@ -116,6 +117,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self.get_params(deep=False))
         data = check_training(X, y, sample_weight, standardize=self.standardize)
+        check_units(data, self.get_params(deep=False))
         validate_data(self, X, skip_check_array=True)
         fixed = self._fixed(data)
         sharpness = None if self.sharpness is None else float(self.sharpness)
@@ -165,7 +167,13 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _run(self, draw: Callable[[run.Setup], run.Sample], data: TrainingData, model: Any) -> Self:
         with reporter(self.progress) as report:
-            sample = draw(run.Setup(model, self.n_jobs, report))
+            try:
+                sample = draw(run.Setup(model, self.n_jobs, report))
+            except BrokenProcessPool as error:
+                raise RuntimeError(
+                    "A process that ran a chain died: it was killed, or memory ran out. Fit with checkpoint= to keep "
+                    "the rounds of all chains that were finished, and with fewer n_jobs, or with threads, the default."
+                ) from error
         self._set_posterior(Posterior.from_sample(data, model, sample))
         if sample.interrupted:
             message = f"Sampling was interrupted after {sample.n_sweeps} sweeps a chain; {sample.n_draws} draws of each"
@@ -249,9 +257,13 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`; its predictions are the same to the last bit."""
-        from .storage import read
+        from .storage import UnreadableFileError, read
 
         posterior, parameters = read(path)
+        if unknown := set(parameters) - set(cls._get_param_names()):
+            what = f"it has a parameter {min(unknown)!r}; save the model again"
+            raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {what}.")
+        check_parameters(parameters)
         model = cls(**parameters)
         model._set_posterior(posterior)
         model.n_features_in_ = posterior.data.X.shape[1]

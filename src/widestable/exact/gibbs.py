@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 # Cells in one compiled call, a few hundredths of a second.
 _CELLS = 20_000
+_LARGEST_LOG = 600.0
 
 
 class GibbsState(NamedTuple):
@@ -83,4 +84,5 @@ def _draw_sigma2(rng: np.random.Generator, target: Target, f: Floats, log_s: Flo
     largest = np.max(target.cells.log_size + log_s)
     lowest = largest + np.log(target.n_observations / SIGNAL_TO_NOISE)
     x = slice_noise(np.log(sigma2), target.n_observations, sum_of_squares, lowest, rng)
-    return float(np.exp(x))
+    # From a start far from the posterior a slice may reach numbers that float64 has not, and no way leads back.
+    return float(np.exp(min(x, _LARGEST_LOG)))
