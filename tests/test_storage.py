@@ -223,7 +223,7 @@ def test_a_missing_array_is_refused(saved: Path) -> None:
 
 def test_sizes_are_checked_before_memory_is_taken(saved: Path) -> None:
     edit_meta(saved, lambda meta: meta["arrays"]["chain0.h"].update(shape=[10**15, 3]))
-    refuse(saved, "does not fit its contents")
+    refuse(saved, "arrays larger than the file")
 
 
 def test_a_header_that_promises_more_than_there_is_is_refused(saved: Path) -> None:

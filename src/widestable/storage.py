@@ -17,7 +17,7 @@ import uuid
 import zipfile
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from ._kernels.tuples import Model
 from .inputs import Scaling, TrainingData
 from .levy.draws import OF_ATOMS, ChainDraws
 from .levy.run import ChainState
-from .levy.state import assemble_model, chain_from_atoms
+from .levy.state import assemble_model, capacity, chain_from_atoms
 from .parameters import MAX_ATOMS
 from .posterior import Posterior
 
@@ -35,6 +35,8 @@ FORMAT, VERSION = "widestable model", 2
 META = "meta.json"
 MAX_META = 1 << 24
 MAX_GRID = 1000
+# Largest |log nu| and |log sigma2|, beyond any run.
+MAX_LOG = 1e4
 TYPES = {"<f8", "<i8"}
 OF_DATA = ("X", "y", "weight")
 OF_MODEL = ("rows", "grid", "grid_log_prior")
@@ -142,13 +144,22 @@ def _sha256(blob: bytes) -> str:
 
 def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
     """The posterior and the estimator's parameters; UnreadableFileError says in one sentence what is wrong."""
+    with Path(path).open("rb") as file:
+        return _read_open(path, file)
+
+
+def _read_open(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[Posterior, dict[str, Any]]:
+    """Whatever goes wrong from here on, the file is to blame."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             meta = _read_meta(archive)
+            _refuse_more_than(os.fstat(file.fileno()).st_size, meta["arrays"])
             arrays = {name: _read_array(archive, name, told) for name, told in meta["arrays"].items()}
         if meta["version"] == 1:
             _upgrade(meta, arrays)
         _check_shapes(meta, arrays)
+        _check_numbers(meta, arrays)
+        _refuse_too_large(meta, arrays)
         return _posterior_of(meta, arrays), {name: _from_plain(v) for name, v in meta["parameters"].items()}
     except UnreadableFileError as error:
         raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {error}") from None
@@ -156,7 +167,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
         raise UnreadableFileError(
             f"Cannot read {os.fspath(path)!r}: not a widestable model, or cut short; save the model again."
         ) from None
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, EOFError) as error:
+    except Exception as error:  # a hostile file finds errors that no list would have
         raise UnreadableFileError(
             f"Cannot read {os.fspath(path)!r}: its contents do not fit together ({error}); save the model again."
         ) from error
@@ -215,6 +226,14 @@ def _read_array(archive: zipfile.ZipFile, name: str, told: dict[str, Any]) -> ND
     return array.astype(np.dtype(kind).newbyteorder("="))
 
 
+def _refuse_more_than(n_bytes: int, told: dict[str, Any]) -> None:
+    """Arrays hold no more than the file does, in all: members of a zip may overlap."""
+    for item in told.values():
+        _require(len(item["shape"]) <= 2 and all(isinstance(size, int) for size in item["shape"]), "shapes of arrays")
+    total = sum(8 * math.prod(item["shape"]) for item in told.values())
+    _require(total <= n_bytes, "arrays larger than the file")
+
+
 def _upgrade(meta: dict[str, Any], arrays: Arrays) -> None:
     """Format 1 had sign units only, and coefficients in an eigenbasis that it kept."""
     basis = arrays.pop("model.basis")
@@ -254,6 +273,43 @@ def _check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     _require(all(is_count[name] == name.endswith(COUNTS) for name in arrays), "types of arrays")
     rows = arrays["model.rows"]
     _require(n > 0 and n_draws > 0 and bool(np.all((rows >= 0) & (rows < n))), "counts")
+
+
+def _check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
+    """Numbers outside their range would give predictions that are no numbers, or work without end."""
+    positive = [arrays[f"data.{name}"] for name in ("weight", "x_scale")]
+    positive.append(np.array([meta["y_scale"], meta["n_observations"], meta["thin"], meta["n_sweeps"]], dtype=float))
+    _require(all(bool(np.all((part > 0.0) & np.isfinite(part))) for part in positive), "weights, scales or counts")
+    _require(math.isfinite(meta["y_mean"]) and 0.0 <= meta["ss_within"] < math.inf, "the mean of y or its spread")
+    counts = [meta["n_chains"], meta["thin"], meta["n_sweeps"], *(n for round_ in meta["rounds"] for n in round_)]
+    _require(all(type(n) is int and n > 0 for n in counts), "numbers of chains, sweeps or draws")
+    names, d = meta["feature_names"], arrays["data.X"].shape[1]
+    _require(names is None or (len(names) == d and all(isinstance(name, str) for name in names)), "names of columns")
+    for c in range(meta["n_chains"]):
+        for theta in (arrays[f"chain{c}.theta"], arrays[f"state{c}.theta"][None, :]):
+            in_range = (theta[:, 0] > 0.0) & (theta[:, 0] <= 2.0) & np.all(np.abs(theta[:, 1:]) < MAX_LOG, axis=1)
+            _require(bool(np.all(in_range)), "alpha, nu or sigma2")
+
+
+def _refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
+    """A small file can ask for large matrices: kernels of all rows, and room for atoms."""
+    n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
+    used = [arrays[f"chain{c}.sharpness"] for c in range(meta["n_chains"])]
+    n_kernels = len(np.unique(np.concatenate(used))) + meta["n_chains"]
+    n_bytes = 8 * (n_kernels * n * n + 3 * meta["n_chains"] * room * (2 * room + 2 * n))
+    if n_bytes > _memory():
+        raise UnreadableFileError(
+            f"the model needs {n_bytes / 2**30:.3g} GiB of memory, and this machine has {_memory() / 2**30:.3g}; "
+            "load it on a larger one."
+        )
+
+
+def _memory() -> int:
+    """Bytes of physical memory; 16 GiB where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 34
 
 
 def _require(condition: bool, what: str) -> None:

@@ -37,22 +37,33 @@ class OneSentence(TyperGroup):
             fail(str(error))
 
 
+def visible(text: str) -> str:
+    """Control characters made visible: a column name must not be able to command the terminal.
+
+    Examples
+    --------
+    >>> visible("price\\x1b[31m")
+    'price\\\\x1b[31m'
+    """
+    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def fail(message: str, code: int = FAILED) -> None:
     """Print a sentence on standard error and leave."""
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(visible(f"Error: {message}"), err=True)
     raise typer.Exit(code)
 
 
 def say(text: str, *, quiet: bool) -> None:
     """A line for people, on standard output."""
     if not quiet:
-        typer.echo(text)
+        typer.echo(visible(text))
 
 
 def note(text: str, *, quiet: bool) -> None:
     """A remark on standard error, so that output can be piped."""
     if not quiet:
-        typer.echo(text, err=True)
+        typer.echo(visible(text), err=True)
 
 
 def emit(values: dict[str, Any]) -> None:

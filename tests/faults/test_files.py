@@ -1,0 +1,126 @@
+"""Killed while writing, a full disk, damaged files: the previous file survives, and no prediction is ever wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import fits
+from widestable import StableRegressor, storage
+from widestable.levy.run import Sample
+from widestable.rounds import checkpointing
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork as POSIX has them")
+ROWS = np.zeros((1, 2))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "model.zip"
+    fits.plane().save(path)
+    return path
+
+
+def fork(child: Callable[[], None]) -> int:
+    """Run a function in a copy of this process; it ends with exit code 0 or 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads are idle: nothing is held
+        pid = os.fork()
+    if pid == 0:
+        try:
+            child()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return pid
+
+
+def write_checkpoints(path: Path) -> None:
+    posterior = fits.plane().posterior_
+    sample: Sample = posterior.sample
+    keep = checkpointing(path, posterior.data, posterior.model, fits.plane().get_params())
+    while True:
+        keep(sample)
+
+
+def save_forever(path: Path) -> None:
+    while True:
+        fits.plane().save(path)
+
+
+@posix
+@pytest.mark.parametrize("write", [save_forever, write_checkpoints], ids=["save", "checkpoint"])
+def test_killed_while_writing_leaves_a_whole_file(write: Callable[[Path], None], saved: Path) -> None:
+    expected = fits.plane().predict(ROWS)
+    n_killed_while_writing = 0
+    for _ in range(6):
+        pid = fork(lambda: write(saved))
+        deadline = time.monotonic() + 60.0
+        while len(os.listdir(saved.parent)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.0005)
+        os.kill(pid, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        left_over = [path for path in saved.parent.iterdir() if path != saved]
+        n_killed_while_writing += bool(left_over)
+        for path in left_over:
+            path.unlink()
+        np.testing.assert_array_equal(StableRegressor.load(saved).predict(ROWS), expected)
+    assert n_killed_while_writing > 0
+
+
+@posix
+def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(saved: Path) -> None:
+    import resource
+
+    before = saved.read_bytes()
+
+    def save() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, len(before) // 2))
+        try:
+            fits.plane().save(saved)
+        except OSError:
+            os._exit(7)
+
+    status = os.waitpid(fork(save), 0)[1]
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def load_or_refuse(path: Path) -> StableRegressor | None:
+    try:
+        return StableRegressor.load(path)
+    except storage.UnreadableFileError:
+        return None
+
+
+@pytest.mark.parametrize("n_places", [60, pytest.param(4000, marks=pytest.mark.slow)])
+def test_a_flipped_bit_is_noticed_or_changes_nothing(n_places: int, saved: Path) -> None:
+    """Places spread over the whole file; its end, where the zip keeps its directory, is looked at closely."""
+    whole = saved.read_bytes()
+    expected = fits.plane().predict(ROWS)
+    places = np.linspace(0, len(whole) - 1, n_places // 2)
+    ends = len(whole) - 1 - np.linspace(0, 6000, n_places // 2)
+    for i, place in enumerate(np.concatenate([places, ends]).astype(int)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << (i % 8)
+        saved.write_bytes(bytes(changed))
+        model = load_or_refuse(saved)
+        if model is not None:
+            np.testing.assert_array_equal(model.predict(ROWS), expected)
+
+
+@pytest.mark.parametrize("n_lengths", [20, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_file_cut_short_anywhere_is_refused(n_lengths: int, saved: Path) -> None:
+    whole = saved.read_bytes()
+    for length in np.linspace(0, len(whole) - 1, n_lengths).astype(int):
+        saved.write_bytes(whole[:length])
+        assert load_or_refuse(saved) is None

@@ -1,0 +1,82 @@
+"""Chains in threads and in processes: the same draws, no more threads than asked for, a clear word when one dies."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.exceptions import ConvergenceWarning
+
+from tests import fits
+from tests.test_regressor import same_draws
+from widestable import StableRegressor
+from widestable.levy import run
+
+ADVANCE = run.advance
+
+
+def die_in_second_round(model: Any, plan: Any, state: Any, n_sweeps: int, thin: int, adapt: bool, report: Any) -> Any:
+    """As `advance`, but a process of its own ends once a first round has been drawn."""
+    if not adapt and os.getpid() != PARENT and os.path.exists(MARK):
+        os._exit(9)
+    return ADVANCE(model, plan, state, n_sweeps, thin, adapt, report)
+
+
+PARENT = int(os.environ.get("WIDESTABLE_TEST_PARENT", "0"))
+MARK = os.environ.get("WIDESTABLE_TEST_MARK", "")
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_told_and_whole_rounds_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = tmp_path / "checkpoint.zip"
+    for module_name, value in (("PARENT", os.getpid()), ("MARK", str(checkpoint))):
+        monkeypatch.setitem(globals(), module_name, value)
+        monkeypatch.setenv(f"WIDESTABLE_TEST_{module_name}", str(value))
+    monkeypatch.setattr(run, "advance", die_in_second_round)
+    X, y = fits.line_data()
+    model = StableRegressor(n_chains=2, n_sweeps=60, n_jobs=2, random_state=0, progress=False)
+    with parallel_config(backend="loky"), pytest.raises(RuntimeError, match="A process that ran a chain died"):
+        model.fit(X, y, checkpoint=checkpoint)
+    monkeypatch.setattr(run, "advance", ADVANCE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_params(n_jobs=1).fit(X, y, checkpoint=checkpoint)
+    assert same_draws(model, fits.fit(X, y, random_state=0, n_sweeps=60))
+
+
+def test_two_fits_in_two_threads_give_what_they_give_alone() -> None:
+    X, y = fits.line_data()
+    found: dict[int, StableRegressor] = {}
+    # The switch of warning filters is shared by all threads of a process, so it is set once around both.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+
+        def fit(seed: int) -> None:
+            model = StableRegressor(n_chains=2, n_sweeps=60, random_state=seed, sharpness=None, progress=False)
+            found[seed] = model.fit(X, y)
+
+        threads = [threading.Thread(target=fit, args=(seed,)) for seed in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for seed, model in found.items():
+        assert same_draws(model, fits.fit(X, y, random_state=seed, sharpness=None))
+    assert sorted(found) == [1, 2]
+
+
+def test_one_thread_is_busy_by_default() -> None:
+    """Processor time never exceeds the time on the clock: no library underneath starts threads of its own."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 2)), rng.standard_normal(300)
+    started, busy = time.perf_counter(), time.process_time()
+    fits.fit(X, y, n_sweeps=12).predict(X[:50])
+    seconds, busy = time.perf_counter() - started, time.process_time() - busy
+    assert busy < 1.2 * seconds + 0.3
