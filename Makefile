@@ -2,6 +2,7 @@
 #   make demo    fit an example, picture and report     make test       the quick tests
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
+#   make sbc     simulation-based calibration: hours, resumable
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 # Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell cat src/widestable/_kernels/*.py | cksum | cut -d' ' -f1)
 
-.PHONY: help demo test test-statistical test-slow lint format bench reproduce clean
+.PHONY: help demo test test-statistical test-slow lint format bench reproduce sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +59,12 @@ PRESET ?= standard
 STUDIES ?=
 reproduce: $(VENV)/.experiments
 	$(BIN)/python -m widestable.experiments $(STUDIES) --preset $(PRESET)
+
+# Fewer simulations, or some kinds: make sbc SIMULATIONS=40 KINDS="sign gibbs"
+SIMULATIONS ?= 1000
+KINDS ?=
+sbc: $(VENV)/.dev
+	$(BIN)/python -m widestable.experiments.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
 	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,1 @@
+"""Simulation-based calibration: data from the prior, then ranks of the truth among posterior draws."""

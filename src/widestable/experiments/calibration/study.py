@@ -1,0 +1,77 @@
+"""Which simulations there are, and one run of them: resumable, in parallel, then the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from widestable.experiments import pieces
+from widestable.experiments.calibration.page import write_page
+from widestable.experiments.calibration.simulations import COVERAGES, simulate
+from widestable.experiments.functions import FUNCTIONS
+from widestable.experiments.functions import simulate as simulate_function
+from widestable.experiments.methods.jumps import fit
+from widestable.experiments.pieces import Piece, Result
+from widestable.experiments.runner import Places, Run, run_all
+
+NAME = "calibration"
+# Sweeps to warm up and between draws; alpha is given to the blocked sampler only.
+SETTINGS = {
+    "sign": {"n_warm": 1500, "thin": 60},
+    "smooth": {"n_warm": 2000, "thin": 80},
+    "gibbs": {"n_warm": 1000, "thin": 40, "alpha": 1.1},
+}
+N_REPEATS_OF_FUNCTIONS = 20
+
+
+def plan(kind: str, n_simulations: int) -> list[Piece]:
+    """One piece a simulation."""
+    return [Piece(NAME, kind, "prior", repeat, dict(SETTINGS[kind])) for repeat in range(n_simulations)]
+
+
+def plan_functions(n_repeats: int) -> dict[str, list[Piece]]:
+    """Training sets of the nine functions, fitted with everything inferred."""
+    how = {"n_chains": 2, "n_sweeps": 6000}
+    return {
+        function.title: [Piece(NAME, "coverage", function.name, repeat, dict(how)) for repeat in range(n_repeats)]
+        for function in FUNCTIONS
+    }
+
+
+def run_piece(piece: Piece, data: Path | None) -> Result:
+    """Ranks and coverage of one simulation, or coverage on one training set of a function."""
+    if piece.method in SETTINGS:
+        return simulate(piece.method, piece.repeat, **piece.settings)
+    problem = simulate_function(piece.data, piece.repeat)
+    model = fit(problem.X, problem.y, piece.repeat, **piece.settings)
+    tails = np.array([[0.5 - c / 2.0, 0.5 + c / 2.0] for c in COVERAGES]).ravel()
+    ends = model.predict_quantiles(problem.X_new, tails).reshape(-1, len(COVERAGES), 2)
+    y = problem.y_new[:, :, None]
+    inside = (ends[:, :, 0] <= y) & (y <= ends[:, :, 1])
+    return {"inside": inside.mean(axis=(0, 1))[None, :], "n_each": inside[:, :, 0].size}
+
+
+def run(
+    kinds: list[str],
+    n_simulations: int,
+    cache: Path,
+    page: Path,
+    n_jobs: int,
+    n_repeats: int = N_REPEATS_OF_FUNCTIONS,
+    progress: bool | None = None,
+) -> bool:
+    """Run what has no result yet and write the page from all that is kept; whether nothing failed."""
+    functions = plan_functions(n_repeats)
+    todo = [piece for kind in kinds for piece in plan(kind, n_simulations)]
+    todo += [piece for parts in functions.values() for piece in parts]
+    jobs: list[tuple[Run, Piece]] = [(run_piece, piece) for piece in todo]
+    outcomes = run_all(jobs, Places(cache), n_jobs=n_jobs, progress=progress)
+    kept = {kind: _kept(cache, plan(kind, n_simulations)) for kind in SETTINGS}
+    write_page(page, kept, {title: _kept(cache, parts) for title, parts in functions.items()})
+    return all(outcome.error is None for outcome in outcomes)
+
+
+def _kept(cache: Path, parts: list[Piece]) -> list[Result]:
+    found = (pieces.read(cache, piece) for piece in parts)
+    return [result for result in found if result is not None]
