@@ -122,7 +122,7 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
     >>> check_units(check_training([[0.0], [1.0]], [0.0, 1e200]), {})
     Traceback (most recent call last):
     ...
-    ValueError: y spreads over about 5e+199, and squares of that ... rescale y, to a spread of about 1 for example.
+    ValueError: y spreads over about 5e+199, and squares of that, ...: rescale y, ...
     """
     spread_of_x = np.ptp(data.X, axis=0) * data.scaling.x_scale
     largest = np.maximum(spread_of_x, np.abs(data.X).max(axis=0))

@@ -72,7 +72,7 @@ def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Gene
     """f at X and X_NEW: on the exact partition for sign units, from a wide network for smooth ones."""
     rows = np.concatenate([X, X_NEW])
     if math.isfinite(sharpness):
-        return draw_network(rows, WIDTH, alpha=alpha, nu=nu, rng=rng, sharpness=sharpness)[0]
+        return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, rng=rng, sharpness=sharpness)[0])
     partition = build_partition(rows)
     log_v = math.log(nu) + 2.0 / alpha * np.log(partition.q) + draw_log_positive(alpha, partition.q.size, rng)
     return np.asarray((np.exp(0.5 * log_v) * rng.standard_normal(log_v.size)) @ partition.signs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from widestable.experiments.runner import Places, Run, run_all
 
 NAME = "calibration"
 # Sweeps to warm up and between draws; alpha is given to the blocked sampler only.
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1500, "thin": 60},
     "smooth": {"n_warm": 2000, "thin": 80},
     "gibbs": {"n_warm": 1000, "thin": 40, "alpha": 1.1},
