@@ -318,6 +318,8 @@ def _to_floats(values: Any, name: str) -> Floats:
             ) from error
         raise
     except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(f"Rows of {name} differ in length or hold lists: pass a table of numbers.") from error
         if (place := _first_text(values)) is None:
             raise
         raise ValueError(f"{name} must hold numbers, got {place}: encode text as numbers.") from error
