@@ -20,8 +20,9 @@ TITLES = {
 }
 INTRODUCTION = f"""# Calibration
 
-Parameters are drawn from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy), f by a route that
-shares no code with the sampler, then data at 15 rows, not standardised. If a sampler is right, the rank of the true
+Parameters are drawn from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy), f by another
+route than the jump engine's (the exact partition, or a wide network; the blocked sampler shares the partition, not how
+it draws), then data at 15 rows, not standardised. If a sampler is right, the rank of the true
 value among {N_DRAWS} nearly independent posterior draws is uniform. Data with some |y| above {LARGEST_Y:g} are drawn
 again, which depends on y alone and keeps this true. The largest step is the largest difference of f between
 neighbouring rows. `make sbc` makes this page; what is finished is kept and not run again.
