@@ -113,7 +113,7 @@ def test_a_large_sharpness_has_the_posterior_of_sign_units(name: str) -> None:
 # --- Between the two: brute force ------------------------------------------------------------------------
 
 
-@pytest.mark.statistical
+@pytest.mark.slow
 def test_posterior_is_that_of_weighted_prior_draws(rng: np.random.Generator) -> None:
     """Three rows: a million prior draws of f, weighted by the likelihood, at one sharpness of two."""
     rows, y, grid = np.array([[-1.0], [0.2], [0.9]]), np.array([0.1, 1.4, 1.0]), SHARPNESS_GRID[[4, 8]]
@@ -174,7 +174,7 @@ def test_patterns_that_depend_on_each_other_do_not_break_the_system(place: int, 
 # --- The prior, and the estimator ------------------------------------------------------------------------
 
 
-@pytest.mark.statistical
+@pytest.mark.slow
 def test_no_data_gives_the_prior_of_the_sharpness() -> None:
     model = make_model(no_data(), alpha=None, nu=None, sigma2=None, n_atoms=6, sharpness=None)
     setup = Setup(model, plan=Plan(n_sharpness=20, n_births=2, n_rotations=1, n_reflections=0, n_pairs=0))
