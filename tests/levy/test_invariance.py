@@ -123,12 +123,12 @@ SLIPS = {
         "    log_ratio += log_prior(theta, model)\n",
         "    log_ratio += log_prior(chain.theta, model)\n",
     ),
-    "patterns of the old sharpness": (
+    "no likelihood beside the sharpness": (
         OF_SHARPNESS,
         {**SMOOTH, "infer_sigma2": False},
         "sharpness.py",
-        "    use_sharpness(model, there)\n",
-        "    use_sharpness(model, there)\n    model.sharpness = model.grid[here]\n",
+        "< value - current + log_ratio",
+        "< log_ratio",
     ),
 }
 
