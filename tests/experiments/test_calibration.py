@@ -57,7 +57,7 @@ def test_data_that_are_too_large_are_drawn_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_page_is_made_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(study.SETTINGS, "gibbs", {"n_warm": 10, "thin": 1, "alpha": 1.1})
+    monkeypatch.setitem(study.SETTINGS, "gibbs", {"n_warm": 10, "thin": 1, "n_draws": 19, "alpha": 1.1})
     page = tmp_path / "docs" / "calibration.md"
     for _ in range(2):
         assert study.run(["gibbs"], 3, tmp_path / "cache", page, 1, n_repeats=0, progress=False)
@@ -69,25 +69,19 @@ def test_the_page_is_made_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.
 
 
 def short_run(kind: str, n: int) -> dict[str, Verdict]:
-    settings = {"n_warm": 800, "thin": 20} | ({"alpha": 1.1} if kind == "gibbs" else {})
+    settings = study.SETTINGS[kind] | {"n_draws": 19}
     found = [simulations.simulate(kind, i, **settings) for i in range(n)]
-    return {name: judge(ranks, N_DRAWS) for name, ranks in ranks_of(found).items()}
+    return {name: judge(ranks, 19) for name, ranks in ranks_of(found).items()}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(study.SETTINGS))
+@pytest.mark.parametrize("kind", ["sign", "smooth", "gibbs"])
 def test_ranks_are_uniform(kind: str) -> None:
     for name, verdict in short_run(kind, 100).items():
         assert verdict.least > P_VALUE, f"{name}: {verdict}"
 
 
 @pytest.mark.slow
-def test_a_biased_engine_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if its noise s.d. were 1.6 times too small."""
-    monkeypatch.setattr(simulations, "truth_of", _shifted(simulations.truth_of))
-    verdicts = short_run("gibbs", 60)
-    assert verdicts["log sigma2"].least < P_VALUE
-
-
-def _shifted(truth_of: object) -> object:
-    return lambda truth, name: truth_of(truth, name) + (1.0 if name == "log sigma2" else 0.0)  # type: ignore[operator]
+def test_a_broken_engine_fails() -> None:
+    """It counts every row twice; the other quantities hardly notice."""
+    assert short_run("broken", 100)["log sigma2"].least < P_VALUE

@@ -29,7 +29,18 @@ X = np.linspace(-2.0, 2.0, 15)[:, None]
 X_NEW = np.array([[-1.1], [0.35], [2.6]])
 WIDTH = 10_000
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
-N_CHAINS, N_DRAWS = 2, 99
+N_CHAINS = 2
+# The default of StableRegressor: what users run is what is calibrated.
+N_ATOMS = 30.0
+KINDS = ("sign", "smooth", "gibbs", "broken")
+
+
+class Length(NamedTuple):
+    """Sweeps before the first draw and between two, and how many draws the truth is ranked among."""
+
+    n_warm: int
+    thin: int
+    n_draws: int
 
 
 class Truth(NamedTuple):
@@ -83,16 +94,18 @@ def largest_step(f: Floats) -> Floats:
     return np.asarray(np.abs(np.diff(f, axis=1)).max(axis=1))
 
 
-def by_jumps(truth: Truth, kind: str, n_warm: int, thin: int, seed: int) -> Draws:
+def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
     """The jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
-    data = check_training(X, truth.y[: len(X)], standardize=False)
+    # The broken one counts every row twice: it believes the data too much.
+    weight = np.full(len(X), 2.0) if kind == "broken" else None
+    data = check_training(X, truth.y[: len(X)], weight, standardize=False)
     free: dict[str, float | None] = {"alpha": None, "nu": None, "sigma2": None}
-    model = make_model(data, **free, n_atoms=60.0, sharpness=None if kind == "smooth" else math.inf)
+    model = make_model(data, **free, n_atoms=N_ATOMS, sharpness=None if kind == "smooth" else math.inf)
     model = model._replace(alpha_low=ALPHA_RANGE[0], alpha_high=ALPHA_RANGE[1])
     setup = run.Setup(model, 1)
     sample = run.start(model, np.random.SeedSequence(seed).spawn(N_CHAINS))
-    sample = replace(run.warm_up(sample, setup, n_warm), thin=thin)
-    sample = run.extend(sample, setup, thin * (N_DRAWS // N_CHAINS + 1))
+    sample = replace(run.warm_up(sample, setup, how.n_warm), thin=how.thin)
+    sample = run.extend(sample, setup, how.thin * (how.n_draws // N_CHAINS + 1))
     posterior = Posterior.from_sample(data, model, sample)
     f_new = draws_at(posterior, X_NEW, np.random.default_rng([seed, 1])).reshape(-1, len(X_NEW))
     f = posterior.f.reshape(f_new.shape[0], -1)
@@ -107,13 +120,14 @@ def by_jumps(truth: Truth, kind: str, n_warm: int, thin: int, seed: int) -> Draw
     return _with_new_rows(quantities, f_new, np.sqrt(posterior.sigma2.ravel()), seed)
 
 
-def by_gibbs(truth: Truth, n_warm: int, thin: int, seed: int) -> Draws:
+def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
     """The blocked sampler on the exact partition, alpha and nu given."""
     found = posterior_predictive(
         X, truth.y[: len(X)], X_NEW, alpha=truth.alpha, nu=math.exp(truth.log_nu), sampler="gibbs",
-        iterations=n_warm + thin * (N_DRAWS + 1), burn_in=n_warm, rng=np.random.default_rng([seed, 2]), progress=False,
+        iterations=how.n_warm + how.thin * how.n_draws, burn_in=how.n_warm, rng=np.random.default_rng([seed, 2]),
+        progress=False,
     )  # fmt: skip
-    kept = slice(thin - 1, None, thin)
+    kept = slice(how.thin - 1, None, how.thin)
     sigma2 = found.sigma2[kept]
     quantities = {"log sigma2": np.log(sigma2), "largest step": largest_step(found.f_train[kept])}
     return _with_new_rows(quantities, found.f_new[kept], np.sqrt(sigma2), seed)
@@ -136,13 +150,14 @@ def truth_of(truth: Truth, name: str) -> float:
     return float(by_name[name])
 
 
-def simulate(kind: str, repeat: int, n_warm: int, thin: int, alpha: float | None = None) -> Result:
-    """Ranks of the truth among 99 draws, and which intervals held a new observation."""
-    seed = {"sign": 0, "smooth": 1, "gibbs": 2}[kind] * 10**6 + repeat
+def simulate(kind: str, repeat: int, n_warm: int, thin: int, n_draws: int, alpha: float | None = None) -> Result:
+    """Ranks of the truth among the draws, and which intervals held a new observation."""
+    seed = KINDS.index(kind) * 10**6 + repeat
     rng = np.random.default_rng([seed, 0])
     truth = draw_truth(kind, rng, alpha)
-    draws = by_gibbs(truth, n_warm, thin, seed) if kind == "gibbs" else by_jumps(truth, kind, n_warm, thin, seed)
+    how = Length(n_warm, thin, n_draws)
+    draws = by_gibbs(truth, how, seed) if kind == "gibbs" else by_jumps(truth, kind, how, seed)
     y_new = truth.y[len(X) :, None]
     inside = (draws.ends[:, :, 0] <= y_new) & (y_new <= draws.ends[:, :, 1])
-    ranks = {name: rank(truth_of(truth, name), values[:N_DRAWS], rng) for name, values in draws.quantities.items()}
+    ranks = {name: rank(truth_of(truth, name), values[:n_draws], rng) for name, values in draws.quantities.items()}
     return {"ranks": ranks, "inside": inside, "n_redrawn": truth.n_redrawn, "alpha": truth.alpha}

@@ -17,18 +17,23 @@ from widestable.experiments.pieces import Piece, Result
 from widestable.experiments.runner import Places, Run, run_all
 
 NAME = "calibration"
-# Sweeps to warm up and between draws; alpha is given to the blocked sampler only.
+# Sweeps between draws are a few autocorrelation times: at most 16 sweeps in six runs of sign units, 30 in eight of the
+# blocked sampler; 70 to 200 for the sharpness in five runs of smooth units, which are ranked among fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "sign": {"n_warm": 1500, "thin": 60},
-    "smooth": {"n_warm": 2000, "thin": 80},
-    "gibbs": {"n_warm": 1000, "thin": 40, "alpha": 1.1},
+    "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
+    "smooth": {"n_warm": 1500, "thin": 150, "n_draws": 39},
+    "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
+    "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
+# Enough to condemn a broken sampler.
+N_BROKEN = 200
 N_REPEATS_OF_FUNCTIONS = 20
 
 
 def plan(kind: str, n_simulations: int) -> list[Piece]:
     """One piece a simulation."""
-    return [Piece(NAME, kind, "prior", repeat, dict(SETTINGS[kind])) for repeat in range(n_simulations)]
+    n = min(n_simulations, N_BROKEN) if kind == "broken" else n_simulations
+    return [Piece(NAME, kind, "prior", repeat, dict(SETTINGS[kind])) for repeat in range(n)]
 
 
 def plan_functions(n_repeats: int) -> dict[str, list[Piece]]:
@@ -69,7 +74,8 @@ def run(
     jobs: list[tuple[Run, Piece]] = [(run_piece, piece) for piece in todo]
     outcomes = run_all(jobs, Places(cache), n_jobs=n_jobs, progress=progress)
     kept = {kind: _kept(cache, plan(kind, n_simulations)) for kind in SETTINGS}
-    write_page(page, kept, {title: _kept(cache, parts) for title, parts in functions.items()})
+    n_draws = {kind: int(settings["n_draws"]) for kind, settings in SETTINGS.items()}
+    write_page(page, kept, n_draws, {title: _kept(cache, parts) for title, parts in functions.items()})
     return all(outcome.error is None for outcome in outcomes)
 
 
