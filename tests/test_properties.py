@@ -19,6 +19,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from widestable import StableRegressor
+from widestable.exact import posterior_predictive
 
 FEW, MANY = 25, 1500
 HANG_SECONDS = 600.0
@@ -244,3 +245,60 @@ def test_any_value_of_a_parameter_is_taken_or_refused(n_examples: int) -> None:
         fit_and_check(X, y, **{name: value})
 
     examine(holds, 2 * n_examples)
+
+
+# --- The exact engines --------------------------------------------------------------------------------------
+
+
+@st.composite
+def small_tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    X, X_new = (draw(hnp.arrays(float, (rows, d), elements=draw(st.sampled_from(KINDS)))) for rows in (n, 2))
+    return X, draw(hnp.arrays(float, n, elements=draw(st.sampled_from(KINDS)))), X_new
+
+
+EXACT = st.fixed_dictionaries(
+    {
+        "sampler": choices("gibbs", "metropolis"),
+        "alpha": choices(0.0, 1e-300, 0.01, 0.3, 1.0, 1.99, np.nextafter(2.0, 0.0), 2.0),
+        "nu": choices(1e-300, 1e-20, 1e-6, 1.0, 1e8, 1e20, 1e140, 1e300),
+        "sigma2": choices(None, 1e-300, 1e-6, 1.0, 1e10, 1e140),
+    }
+)
+
+
+def sample_or_refuse(X: Any, y: Any, X_new: Any, **parameters: Any) -> bool:
+    """Whether the exact engine gave draws, which are finite; anything but a ValueError with a remedy is a failure."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            draws = posterior_predictive(
+                X, y, X_new, **parameters, iterations=15, burn_in=5, rng=np.random.default_rng(0), progress=False
+            )
+        except ValueError as error:
+            check_refusal(error)
+            return False
+    assert all(np.isfinite(part).all() for part in (draws.f_new, draws.f_train, draws.y_new))
+    assert ((draws.sigma2 > 0.0) & (draws.sigma2 < np.inf)).all()
+    return True
+
+
+def test_the_exact_engines_give_finite_draws_or_refuse(n_examples: int) -> None:
+    outlier = np.array([[0.0]]), np.array([56.0]), np.array([[0.5]])
+
+    @given(small_tables(), EXACT)
+    @example(outlier, {"sampler": "gibbs", "alpha": 1.0, "nu": 1e-6, "sigma2": None})
+    def holds(table: tuple[np.ndarray, np.ndarray, np.ndarray], parameters: dict[str, Any]) -> None:
+        sample_or_refuse(*table, **parameters)
+
+    examine(holds, n_examples)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "metropolis"])
+@pytest.mark.parametrize("name", list(extremes()))
+def test_the_exact_engines_take_the_extremes_or_refuse(name: str, sampler: str) -> None:
+    X, y = extremes()[name].X[:4], extremes()[name].y[:4]
+    if name == "fifty inputs":
+        X = X[:, :3]  # as many as they are for
+    taken = sample_or_refuse(X, y, X[:1], sampler=sampler, alpha=1.0, nu=1.0)
+    assert taken == extremes()[name].fits_raw

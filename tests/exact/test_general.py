@@ -85,3 +85,12 @@ def test_small_cells_are_estimated_too(rng: np.random.Generator) -> None:
     assert len(signs) == 2325
     assert q.min() < 1e-9
     assert (error / q).max() < 0.1
+
+
+def test_rows_closer_than_the_tolerance_stay_on_one_side(rng: np.random.Generator) -> None:
+    """Two rows that cannot be told apart, beside far ones: as if the two were one."""
+    far, near = 1e6 * rng.standard_normal((4, 3)), 1e-4 * rng.standard_normal((2, 3))
+    signs, q, _ = general_cells(np.concatenate([far, near]), 200, rng)
+    assert (signs[:, 4] == signs[:, 5]).all()
+    assert len(signs) == len(general_cells(np.concatenate([far, near[:1]]), 200, rng)[0])
+    assert abs(q.sum() - 1.0) < 1e-12

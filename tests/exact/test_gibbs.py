@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -99,3 +101,27 @@ def test_batches_do_not_change_the_chain(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(gibbs, "_CELLS", 7)
     parts, _ = gibbs.step(np.random.default_rng(1), start, target)
     np.testing.assert_array_equal(parts.log_s, whole.log_s)
+
+
+def three_jumps_target() -> Target:
+    X, y, alpha, nu = three_jumps()
+    return build_target(build_partition(X), check_training(X, y, standardize=False), alpha=alpha, nu=nu, sigma2=None)
+
+
+@pytest.mark.parametrize("changes", [{"sigma2": np.inf}, {"sigma2": np.nan}, {"log_s": np.full(40, 2000.0)}], ids=str)
+def test_numbers_outside_float64_leave_the_state_where_it_was(changes: dict[str, Any]) -> None:
+    """A slice at NaN never ends: the step must not begin one."""
+    target = three_jumps_target()
+    bad = gibbs.initial_state(target, np.random.default_rng(0))._replace(**changes)
+    with np.errstate(all="ignore"):
+        state, info = gibbs.step(np.random.default_rng(1), bad, target)
+    assert not info.moved
+    assert state is bad
+
+
+def test_a_chain_with_nowhere_to_go_says_so() -> None:
+    target = three_jumps_target()
+    stuck = gibbs.initial_state(target, np.random.default_rng(0))
+    stuck = stuck._replace(log_s=np.where(np.arange(40) == 3, 100.0, stuck.log_s))
+    with pytest.raises(ValueError, match=r"singular to machine precision at sigma2 = 1: .* Rescale y"):
+        gibbs.step(np.random.default_rng(1), stuck, target)

@@ -103,8 +103,8 @@ def test_gibbs_finds_the_jumps() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"alpha": 0.0}, r"alpha must lie in \(0, 2\], got 0.0"),
-        ({"alpha": 2.1}, r"alpha must lie in \(0, 2\]"),
+        ({"alpha": 0.0}, r"alpha must lie in \[0.01, 2\], got 0.0"),
+        ({"alpha": 2.1}, r"alpha must lie in \[0.01, 2\]"),
         ({"nu": -1.0}, "nu must be positive"),
         ({"sigma2": 0.0}, "sigma2 must be positive"),
         ({"sigma2": 1e-12}, "too small beside y"),

@@ -66,7 +66,13 @@ def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tup
     """
     Z, back = whiten(X)
     cells = _merge_corners(Z / np.linalg.norm(Z, axis=1, keepdims=True), back)
-    q, standard_error = _sum_to_one(*_measure(cells, X, n_directions, rng))
+    try:
+        q, standard_error = _sum_to_one(*_measure(cells, X, n_directions, rng))
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "Rows of X lie so far apart, or so close together, that the cells between them cannot be measured in "
+            "float64: rescale the columns of X to similar spreads, and drop rows that are all but equal."
+        ) from None
     return cells.signs, q, standard_error
 
 
@@ -88,6 +94,8 @@ def all_sign_vectors(rows: Floats) -> Signs:
     n, rank = rows.shape
     if n == rank:
         return np.array(list(product((-1, 1), repeat=n)), dtype=np.int8)
+    if rank == 1:  # rows that the tolerance cannot tell apart: all on one side, or all on the other
+        return np.asarray(np.sign(np.concatenate([-rows.T, rows.T])), dtype=np.int8)
     found = np.concatenate([corners.signs for corners in _corners(rows)])
     return np.unique(np.concatenate([found, -found]), axis=0)
 

@@ -14,7 +14,7 @@ from widestable.exact.target import (
     Target,
     covariance,
     draw_coefficients,
-    factor,
+    factor_or_raise,
     initial_scales,
     log_limit,
 )
@@ -38,7 +38,7 @@ class GibbsState(NamedTuple):
 class GibbsInfo(NamedTuple):
     """What only diagnostics need."""
 
-    moved: bool  # False: the covariance was singular to machine precision, and the state stayed
+    moved: bool  # False: numbers outside float64 came up, and the state stayed
 
 
 def initial_state(target: Target, rng: np.random.Generator) -> GibbsState:
@@ -51,10 +51,11 @@ def initial_state(target: Target, rng: np.random.Generator) -> GibbsState:
 
 def step(rng: np.random.Generator, state: GibbsState, target: Target) -> tuple[GibbsState, GibbsInfo]:
     """One sweep: beta | s, sigma2; then s | u, beta; u | s; sigma2 | beta."""
-    lower = factor(target, covariance(target, state.log_s), state.sigma2)
-    if lower is None:
-        return state, GibbsInfo(moved=False)
+    lower = factor_or_raise(target, covariance(target, state.log_s), state.sigma2)
     z, f = draw_coefficients(target, state.log_s, lower, state.sigma2, rng)
+    # The slices below never end on NaN.
+    if not (np.isfinite(z).all() and np.isfinite(f @ f)):
+        return state, GibbsInfo(moved=False)
     log_s, angle = state.log_s.copy(), state.angle.copy()
     if target.alpha < 2.0:
         _update_scales(rng, target, z, log_limit(target, state.sigma2), log_s, angle)

@@ -14,6 +14,7 @@ from widestable.exact.target import (
     covariance,
     draw_coefficients,
     factor,
+    factor_or_raise,
     initial_scales,
     log_limit,
     log_marginal,
@@ -45,12 +46,7 @@ def initial_state(target: Target, rng: np.random.Generator) -> MetropolisState:
     """Scales from the prior, none above the size of y; sigma2 at the median of its prior."""
     sigma2 = 1.0 if target.sigma2 is None else target.sigma2
     log_s = initial_scales(target, sigma2, rng)
-    lower = factor(target, covariance(target, log_s), sigma2)
-    if lower is None:
-        raise FloatingPointError(
-            f"The covariance of y is singular to machine precision at sigma2 = {sigma2}: y spans too many "
-            "orders of magnitude for this noise. Rescale y, or raise sigma2."
-        )
+    lower = factor_or_raise(target, covariance(target, log_s), sigma2)
     return MetropolisState(log_s, sigma2, lower, log_marginal(target, lower, sigma2))
 
 

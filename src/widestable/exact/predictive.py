@@ -16,6 +16,7 @@ from widestable.exact import gibbs, metropolis
 from widestable.exact.cells import Partition, build_partition
 from widestable.exact.target import SIGNAL_TO_NOISE, Target, build_target, covariance
 from widestable.inputs import TrainingData, check_new_rows, check_training
+from widestable.parameters import check_units
 
 Floats = NDArray[np.float64]
 Sampler = Literal["metropolis", "gibbs"]
@@ -77,7 +78,7 @@ def posterior_predictive(
         Rows to predict at, shape (m, d); None for none. They take part in the partition, so the cost
         grows with (n + m)**d cells.
     alpha, nu
-        Stability index in (0, 2] and squared scale of the prior. alpha = 2 is Gaussian process regression.
+        Stability index in [0.01, 2] and squared scale of the prior. alpha = 2 is Gaussian process regression.
     sampler
         "metropolis" is the published one; "gibbs" has the same target and mixes better near jumps.
     iterations, burn_in
@@ -112,6 +113,7 @@ def posterior_predictive(
     """
     _check_settings(alpha, nu, sigma2, sampler, iterations, burn_in)
     data = check_training(X, y, standardize=False)
+    check_units(data, {"nu": nu, "sigma2": sigma2})
     given = data.X[data.index]
     if X_new is not None:
         new = check_new_rows(X_new, n_features=given.shape[1], scaling=data.scaling)
@@ -126,8 +128,8 @@ def posterior_predictive(
 
 
 def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str, iterations: int, burn_in: int) -> None:
-    if not 0.0 < alpha <= 2.0:
-        raise ValueError(f"alpha must lie in (0, 2], got {alpha}; alpha = 2 is a Gaussian process.")
+    if not 0.01 <= alpha <= 2.0:  # below, scales leave float64
+        raise ValueError(f"alpha must lie in [0.01, 2], got {alpha}; pass 2 for a Gaussian process.")
     if not 0.0 < nu < np.inf:
         raise ValueError(f"nu must be positive and finite, got {nu}; the paper uses nu = 1.")
     if sigma2 is not None and not 0.0 < sigma2 < np.inf:
@@ -197,6 +199,10 @@ def _collect(
 def _draws(
     f: Floats, sigma2: Floats, Q: Floats | None, data: TrainingData, rng: np.random.Generator
 ) -> PredictiveDraws:
+    if not np.isfinite(f).all():
+        raise ValueError(
+            "f left the range of float64: rescale y to a spread of about 1, and pass nu in squared units of y."
+        )
     f_new = f[:, len(data.y) :]
     noise = np.sqrt(sigma2)[:, None] * rng.standard_normal(f_new.shape)
     return PredictiveDraws(f_new, f_new + noise, f[:, data.index], sigma2, Q)

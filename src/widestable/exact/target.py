@@ -56,7 +56,11 @@ def build_target(partition: Partition, data: TrainingData, *, alpha: float, nu: 
 
 
 def group_cells(signs: NDArray[np.int8], q: Floats, n_train: int, alpha: float, nu: float) -> Cells:
-    """Sort cells by the way they split the first `n_train` columns, orientation aside."""
+    """Sort cells by the way they split the first `n_train` columns, orientation aside.
+
+    Cells whose probability is below the smallest number of float64 are left out.
+    """
+    signs, q = signs[q > 0.0], q[q > 0.0]
     signs = signs * signs[:, :1]
     packed = np.packbits(signs[:, :n_train] > 0, axis=1)
     _, first, group, sizes = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
@@ -88,6 +92,17 @@ def factor(target: Target, K: Floats, sigma2: float) -> Floats | None:
     Q = K + np.diag(sigma2 / target.weight)
     lower, info = lapack.dpotrf(Q, lower=1)
     return np.asarray(lower) if info == 0 else None
+
+
+def factor_or_raise(target: Target, K: Floats, sigma2: float) -> Floats:
+    """The same; ValueError when Q is numerically singular, for a chain that has nowhere else to be."""
+    lower = factor(target, K, sigma2)
+    if lower is None:
+        raise ValueError(
+            f"The covariance of y is singular to machine precision at sigma2 = {sigma2:.3g}: nu, or y, is too large "
+            "for this noise. Rescale y, pass a smaller nu, or raise sigma2."
+        )
+    return lower
 
 
 def log_marginal(target: Target, lower: Floats, sigma2: float) -> float:
