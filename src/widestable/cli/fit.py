@@ -15,7 +15,7 @@ from widestable.parameters import check_parameters
 from widestable.report.verdict import judge
 
 from . import runs
-from .shell import INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, note, say
+from .shell import INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, note, say, visible
 
 Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet.", show_default=False)]
 Target = Annotated[str | None, typer.Option(help="Column to predict.", show_default=False)]
@@ -112,7 +112,7 @@ def _sharpness(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"Got --sharpness {text}, expected a number, inf or infer.") from None
+        raise typer.BadParameter(f"Got --sharpness {visible(text)}, expected a number, inf or infer.") from None
 
 
 def _what(columns: runs.Columns) -> str:

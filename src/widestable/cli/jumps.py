@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from . import runs
-from .shell import Json, Run, emit, say
+from .shell import Json, Run, emit, say, visible
 
 Size = Annotated[float | None, typer.Option(help="Least change of f that counts; the noise s.d. by default.")]
 MaxWidth = Annotated[
@@ -58,5 +58,6 @@ def _place(text: str, names: list[str]) -> np.ndarray:
     except ValueError:
         raise typer.BadParameter(f"Got {text!r}, expected numbers with commas between them.") from None
     if len(values) != len(names):
-        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {', '.join(names)}.")
+        columns = visible(", ".join(names))
+        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {columns}.")
     return np.array([values])

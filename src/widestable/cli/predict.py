@@ -12,7 +12,7 @@ import typer
 from widestable.tables import Table, numbers, read_table, replacing, write_csv
 
 from . import runs
-from .shell import Force, Jobs, Json, Quiet, Run, emit, note, refuse_to_overwrite
+from .shell import Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="CSV to write; standard output by default.", show_default=False)]
@@ -65,7 +65,8 @@ def _names(table: Table) -> list[str]:
 
 def _write(out: Path | None, columns: dict[str, Any]) -> None:
     if out is None:
-        write_csv(sys.stdout, columns)
+        # Another program gets the data as they are.
+        write_csv(Terminal(sys.stdout) if sys.stdout.isatty() else sys.stdout, columns)
         return
     with replacing(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         write_csv(file, columns)

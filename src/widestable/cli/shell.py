@@ -6,7 +6,7 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -46,6 +46,17 @@ def visible(text: str) -> str:
     'price\\\\x1b[31m'
     """
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class Terminal:
+    """A stream that shows control characters instead of passing them on, for data that go to a person's terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        """Write what can be seen of `text`."""
+        self._stream.write(visible(text))
 
 
 def fail(message: str, code: int = FAILED) -> None:
