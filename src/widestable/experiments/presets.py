@@ -149,8 +149,8 @@ STANDARD = Preset(
     covariance={"iterations": 3000, "burn_in": 1000, "n_chains": 4, "n_sweeps": 3000},
 )
 
-# The competitors' budgets of the standard preset are generous already; the full one adds training sets, draws of BART on
-# S&P 500, and chains of our own that run until converged or two to three times as long.
+# The competitors' budgets of the standard preset are generous already; the full one adds training sets, draws of BART
+# on S&P 500, and chains of our own that run until converged or two to three times as long.
 _full_sp500 = _standard_real | {"bart": {"n_chains": 4, "n_warm": 500, "n_keep": 1000}}
 FULL = Preset(
     name="full",
