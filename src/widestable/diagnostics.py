@@ -111,6 +111,9 @@ def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: in
             f"(should be at least {LEAST_ESS_A_CHAIN:.0f} a chain, {LEAST_ESS_A_CHAIN * n_chains:.0f} in all)"
         )
     if problems:
-        message = "The chains have not converged: " + "; ".join(problems) + "."
-        remedy = " Sample for longer: call continue_sampling(), or fit with larger n_sweeps or max_sweeps."
-        warnings.warn(message + remedy, ConvergenceWarning, stacklevel=stacklevel + 1)
+        warnings.warn(
+            f"The chains have not converged: {'; '.join(problems)}. Sample for longer: call continue_sampling(), or "
+            "fit with larger n_sweeps or max_sweeps.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -85,7 +85,7 @@ def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> Floats:
 def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
     """`e = z / sqrt(|z|^2 + 1/(2 w^2))` and `1 - |e|^2` for each row; on the unit sphere for sign units."""
     if not sharpness > 0.0:
-        raise ValueError(f"Got sharpness = {sharpness}, expected a number above 0: inf stands for sign units.")
+        raise ValueError(f"Got sharpness = {sharpness}, expected a number above 0: pass inf for sign units.")
     Z = add_constant(X)
     largest = np.abs(Z).max(axis=1)  # squares of large inputs would overflow
     Z /= largest[:, None]
@@ -173,7 +173,9 @@ def draw_network(
 
 def _log_nu(nu: float) -> float:
     if not 0.0 < nu < np.inf:
-        raise ValueError(f"nu, the squared scale of the prior, must be positive and finite, got {nu}.")
+        raise ValueError(
+            f"nu, the squared scale of the prior, must be positive and finite, got {nu}: pass 1.0, as the paper does."
+        )
     return float(np.log(nu))
 
 
@@ -182,7 +184,7 @@ def _log_weight_variances(weights: Weights, alpha: float, shape: tuple[int, ...]
     if weights == "stable":
         return draw_log_positive(alpha, shape, rng)
     if weights != "student":
-        raise ValueError(f"weights must be 'stable' or 'student', got {weights!r}.")
+        raise ValueError(f"weights must be 'stable' or 'student', got {weights!r}: pass 'stable', the paper's.")
     if not 0.0 < alpha < 2.0:
         raise ValueError(
             f"Student-t weights need 0 < alpha < 2, got {alpha}: at 2 their sums, over sqrt(width), diverge. "

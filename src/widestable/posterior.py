@@ -184,7 +184,9 @@ class Posterior:
         """
         first, second = self.check_rows(A), self.check_rows(B)
         if len(first) != len(second):
-            raise ValueError(f"Got {len(first)} rows of A and {len(second)} of B: expected pairs, as many of each.")
+            raise ValueError(
+                f"Got {len(first)} rows of A and {len(second)} of B, expected pairs: pass as many of each."
+            )
         return jump_probability(self.data, self.chains, first, second, size, max_width)
 
     def _source(self) -> mixture.Source:
@@ -295,7 +297,7 @@ def _quantile(values: FloatArray, q: float) -> float:
 def _check_probabilities(q: float | Sequence[float]) -> FloatArray:
     probabilities = np.array(q, dtype=float, ndmin=1)
     if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
-        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: the quantiles of 0 and 1 are infinite.")
+        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
     return probabilities
 
 

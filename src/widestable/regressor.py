@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from .posterior import Posterior
 __all__ = ["StableRegressor"]
 
 Floats = NDArray[np.float64]
+
+logger = logging.getLogger(__name__)
 
 
 class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -119,6 +122,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = check_training(X, y, sample_weight, standardize=self.standardize)
         check_units(data, self.get_params(deep=False))
         validate_data(self, X, skip_check_array=True)
+        logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)
         fixed = self._fixed(data)
         sharpness = None if self.sharpness is None else float(self.sharpness)
         model = make_model(data, n_atoms=float(self.n_atoms), sharpness=sharpness, **fixed)
@@ -155,7 +159,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if n_sweeps is None:
                 limit = sample.n_sweeps + int(self.max_sweeps)
                 return run.sample_until_converged(sample, setup, limit, rounds.telling(setup))
-            return _extend(sample, setup, int(n_sweeps))
+            return _extend(sample, setup, int(n_sweeps), rounds.telling(setup))
 
         return self._run(draw, data, model)
 
@@ -175,9 +179,16 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                     "the rounds of all chains that were finished, and with fewer n_jobs, or with threads, the default."
                 ) from error
         self._set_posterior(Posterior.from_sample(data, model, sample))
+        logger.info(
+            "%s after %d sweeps a chain; %d draws of each kept", _outcome(sample), sample.n_sweeps, sample.n_draws
+        )
         if sample.interrupted:
-            message = f"Sampling was interrupted after {sample.n_sweeps} sweeps a chain; {sample.n_draws} draws of each"
-            warnings.warn(f"{message} were kept. Call continue_sampling() to go on.", UserWarning, stacklevel=3)
+            warnings.warn(
+                f"Sampling was interrupted after {sample.n_sweeps} sweeps a chain; {sample.n_draws} draws of each were "
+                "kept. Call continue_sampling() to go on.",
+                UserWarning,
+                stacklevel=3,
+            )
         self.posterior_.warn_unless_converged(stacklevel=3)
         return self
 
@@ -253,6 +264,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         check_is_fitted(self)
         write(path, self.posterior_, self.get_params(deep=False), getattr(self, "feature_names_in_", None))
+        logger.info("Saved %r to %s", self.posterior_, os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -261,24 +273,33 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         posterior, parameters = read(path)
         if unknown := set(parameters) - set(cls._get_param_names()):
-            what = f"it has a parameter {min(unknown)!r}; save the model again"
-            raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {what}.")
+            raise UnreadableFileError(
+                f"Cannot read {os.fspath(path)!r}: it has an unknown parameter {min(unknown)!r}; save the model again."
+            )
         check_parameters(parameters)
         model = cls(**parameters)
         model._set_posterior(posterior)
         model.n_features_in_ = posterior.data.X.shape[1]
         if posterior.data.feature_names is not None:
             model.feature_names_in_ = np.array(posterior.data.feature_names, dtype=object)
+        logger.info("Loaded %r from %s", posterior, os.fspath(path))
         return model
 
 
-def _extend(sample: run.Sample, setup: run.Setup, n_sweeps: int) -> run.Sample:
+def _outcome(sample: run.Sample) -> str:
+    if sample.interrupted:
+        return "Interrupted"
+    return {True: "Converged", False: "Stopped without convergence", None: "Finished"}[sample.converged]
+
+
+def _extend(sample: run.Sample, setup: run.Setup, n_sweeps: int, after: rounds.After) -> run.Sample:
     """More draws, nothing forgotten; Ctrl-C keeps the whole rounds."""
     n_draws = n_sweeps // sample.thin
     setup.report.extend(len(sample.states) * n_draws * sample.thin, "sampling")
     try:
         for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
             sample = run.extend(sample, setup, part.size * sample.thin)
+            after(sample)
     except KeyboardInterrupt:
         return replace(sample, interrupted=True, converged=False)
     return sample

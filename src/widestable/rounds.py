@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ._kernels.tuples import Model
-from .diagnostics import LEAST_DRAWS, rhat
+from ._kernels.tuples import FloatArray, Model
+from .diagnostics import LEAST_DRAWS, Convergence, convergence, rhat
 from .inputs import TrainingData
 from .levy.run import Sample, Setup, quantities
 from .posterior import Posterior
 from .storage import read, write
+
+logger = logging.getLogger(__name__)
 
 # Quantities that R-hat is told for while sampling: those that were furthest off last time.
 N_SUSPECTS = 16
@@ -25,13 +28,28 @@ FREE = {"n_jobs", "progress"}
 After = Callable[[Sample], None]
 
 
+def _suspects(sample: Sample, model: Model) -> FloatArray:
+    """Draws of the quantities that converge last."""
+    draws = quantities(sample, model)
+    return draws[:, :, np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]]
+
+
 def rhat_so_far(sample: Sample, model: Model) -> float:
     """The largest R-hat among the quantities that converge last; NaN with too few draws."""
-    if sample.n_draws < LEAST_DRAWS:
-        return float("nan")
-    draws = quantities(sample, model)
-    suspects = np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]
-    return float(np.max(rhat(draws[:, :, suspects])))
+    return float(np.max(rhat(_suspects(sample, model)))) if sample.n_draws >= LEAST_DRAWS else float("nan")
+
+
+def log_round(sample: Sample, model: Model) -> None:
+    """Log how far the chains agree; nothing is computed when no one listens."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    found = Convergence(np.array([np.nan]), np.array([np.nan]))
+    if sample.n_draws >= LEAST_DRAWS:
+        found = convergence(_suspects(sample, model))
+    logger.info(
+        "Round %d, %d sweeps a chain: largest R-hat %.3f, least effective sample size %.0f",
+        len(sample.rounds), sample.n_sweeps, found.rhat.max(), found.ess.min(),
+    )  # fmt: skip
 
 
 def checkpointing(path: str | os.PathLike[str], data: TrainingData, model: Model, parameters: dict[str, Any]) -> After:
@@ -55,13 +73,15 @@ def read_checkpoint(
     if not same_data or differing:
         what = "other data" if not same_data else f"another {differing[0]}"
         raise ValueError(f"The checkpoint {os.fspath(path)!r} was made with {what}: delete it to start anew.")
+    logger.info("Going on from the checkpoint %s, after %d sweeps a chain", os.fspath(path), posterior.n_sweeps)
     return posterior.model, replace(posterior.sample, interrupted=False)
 
 
 def telling(setup: Setup, then: After | None = None) -> After:
-    """A function that shows the number of chains and R-hat so far, then calls `then`."""
+    """A function that shows and logs how far the chains agree, then calls `then`."""
 
     def after(sample: Sample) -> None:
+        log_round(sample, setup.model)
         setup.report.tell(lambda: f"{len(sample.states)} chains, R-hat {rhat_so_far(sample, setup.model):.2f}")
         if then is not None:
             then(sample)

@@ -67,7 +67,7 @@ def log_kanter(u: ArrayLike, alpha: float) -> Floats:
     """
     a, b = _halves(alpha)
     if b == 0.0:
-        raise ValueError("log_kanter needs alpha < 2, got alpha = 2: there s is 1 and no u is involved.")
+        raise ValueError("log_kanter needs alpha < 2, got alpha = 2, where s is 1 and no u is involved: pass less.")
     u = _floats(u)
     return _log_kanter(u, np.pi - u, a, b)
 
@@ -91,7 +91,9 @@ def _halves(alpha: ArrayLike) -> tuple[Floats, Floats]:
     """`a = alpha/2` and `1 - a`, after checking alpha."""
     alpha = _floats(alpha)
     if not np.all((alpha > 0.0) & (alpha <= 2.0)):
-        raise ValueError(f"alpha must lie in (0, 2], got {alpha}; alpha = 2 is the Gaussian limit.")
+        raise ValueError(
+            f"alpha must lie in (0, 2], got {alpha}: pass 1.0, the usual value, or 2 for the Gaussian limit."
+        )
     return alpha / 2.0, (2.0 - alpha) / 2.0
 
 
@@ -157,7 +159,7 @@ def log_density_positive(log_s: ArrayLike, alpha: float) -> Floats:
     """
     a, b = _halves(alpha)
     if b == 0.0:
-        raise ValueError("S+(1) is a point mass at 1: it has no density. Use alpha < 2.")
+        raise ValueError("Got alpha = 2, where S+(1) is a point mass at 1 and has no density: use alpha < 2.")
     log_s = _floats(log_s)
     flat = log_s.ravel()
     log_integral = np.empty_like(flat)
@@ -346,7 +348,7 @@ def n_atoms_of_remainder(alpha: ArrayLike, log_nu: ArrayLike, log_g: ArrayLike) 
     """The expected number of atoms N that leaves the remainder g: the inverse of `log_remainder`."""
     a, b = _halves(alpha)
     if np.any(b == 0.0):
-        raise ValueError("At alpha = 2 the remainder is nu whatever the number of atoms: use alpha < 2.")
+        raise ValueError("Got alpha = 2, where the remainder is nu whatever the number of atoms: use alpha < 2.")
     return np.exp((_floats(log_nu) + _log_remainder_at_one(a, b) - _floats(log_g)) * a / b)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import math
 import os
 import uuid
@@ -50,6 +51,8 @@ MAY_BE_INFINITE = ("model.grid", "sharpness")
 
 Arrays = dict[str, NDArray[Any]]
 
+logger = logging.getLogger(__name__)
+
 
 class UnreadableFileError(ValueError):
     """The file is damaged, foreign, or of a newer format."""
@@ -76,6 +79,7 @@ def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[s
                 archive.writestr(zipfile.ZipInfo(name), blob)
             archive.comment = _sha256(text).encode()
         os.replace(temporary, path)
+        logger.debug("Wrote %s, format %d", path, VERSION)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -47,7 +47,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     """Read a file by its suffix: .parquet, .tsv and .tab (tabs), anything else as CSV with its own delimiter."""
     path = Path(path)
     if path.is_dir():
-        raise TableError(f"{path} is a folder, expected a file with a table in it.")
+        raise TableError(f"{path} is a folder, expected a file with a table in it: pass its name.")
     if not path.exists():
         raise TableError(f"There is no file {path}{_nearest(path.name, _siblings(path))}")
     if path.suffix.lower() in {".parquet", ".pq"}:
@@ -57,9 +57,13 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     except UnicodeDecodeError:
         raise TableError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
     except OSError as error:
-        raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise TableError(
+            f"{path} cannot be read ({error.strerror or error}): check its permissions, or save it elsewhere."
+        ) from None
     if not text.strip():
-        raise TableError(f"{path} is empty: expected a line of column names and a line for each row.")
+        raise TableError(
+            f"{path} is empty, expected a line of column names and a line for each row: save the table again."
+        )
     return _parse(path.name, text, SUFFIXES.get(path.suffix.lower()))
 
 
@@ -75,11 +79,15 @@ def _parse(name: str, text: str, delimiter: str | None) -> Table:
                 rows.append(row)
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise TableError(f"{name}, line {reader.line_num}: {error}.") from None
+        raise TableError(
+            f"{name}, line {reader.line_num}: {error}, expected CSV: close every quotation mark."
+        ) from None
     names = _check_header(name, rows)
     for row, line in zip(rows[1:], lines[1:], strict=True):
         if len(row) != len(names):
-            raise TableError(f"{name}, line {line} has {len(row)} cells, expected {len(names)} as in the header.")
+            raise TableError(
+                f"{name}, line {line} has {len(row)} cells, expected {len(names)} as in the header: correct it."
+            )
     cells = np.array(rows[1:], dtype=object)
     columns = {label: cells[:, j] for j, label in enumerate(names)}
     if delimiter == ";":
@@ -90,9 +98,9 @@ def _parse(name: str, text: str, delimiter: str | None) -> Table:
 def _check_header(name: str, rows: list[list[str]]) -> list[str]:
     names = [cell.strip() for cell in rows[0]]
     if len(rows) == 1:
-        raise TableError(f"{name} has column names but no rows.")
+        raise TableError(f"{name} has column names but no rows, expected at least one: add some.")
     if all(_is_number(cell) for cell in names):
-        raise TableError(f"The first line of {name} holds numbers: expected column names there.")
+        raise TableError(f"The first line of {name} holds numbers, expected column names: add a line with them.")
     for label in names:
         if not label:
             raise TableError(f"Column {names.index(label) + 1} of {name} has no name: give it one in the first line.")
@@ -111,7 +119,7 @@ def _decimal_points(column: Column) -> Column:
 def _read_parquet(path: Path) -> Table:
     columns = _parquet_columns(path)
     if not columns or not len(next(iter(columns.values()))):
-        raise TableError(f"{path} is empty: it has no rows.")
+        raise TableError(f"{path} is empty, expected at least one row: save the table again.")
     n_rows = len(next(iter(columns.values())))
     return Table(path.name, columns, np.arange(1, n_rows + 1))
 
@@ -134,7 +142,7 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
         ) from None
     except Exception as error:  # each reader has errors of its own
         reason = " ".join(str(error).split())
-        raise TableError(f"{path} cannot be read as Parquet: {reason}.") from None
+        raise TableError(f"{path} cannot be read as Parquet ({reason}): save it again, or as CSV.") from None
     return {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
 
 
@@ -156,7 +164,7 @@ def numbers(table: Table, name: str, *, missing: bool = False) -> Floats:
     for i in np.flatnonzero(~np.isfinite(found)):
         place = f"row {i + 1} (line {table.lines[i]}) of {table.name}"
         if not _is_missing(column[i]):
-            raise TableError(f"Column {name!r} holds {column[i]!r} in {place}: expected a finite number.")
+            raise TableError(f"Column {name!r} holds {column[i]!r} in {place}, expected a finite number: correct it.")
         if not missing:
             raise TableError(f"Column {name!r} has no value in {place}: fill it in, or pass --drop-missing.")
     return found
@@ -195,7 +203,7 @@ def _nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if close:
         return f": did you mean {by_lower[close[0]]!r}?"
-    return f": there are {', '.join(map(repr, names))}." if 0 < len(names) <= 12 else "."
+    return f": there are {', '.join(map(repr, names))}." if 0 < len(names) <= 12 else ": check the name."
 
 
 def _siblings(path: Path) -> list[str]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +74,14 @@ def test_jumps(line_run: Path) -> None:
 
 
 def test_info(line_run: Path) -> None:
-    assert call_json("info")["widestable"] == __version__
+    machine = call_json("info")
+    assert machine["widestable"] == __version__
+    assert machine["numpy"] == np.__version__
+    assert {"scipy", "numba", "llvmlite", "typer", "plotly", "distributed"} <= machine.keys()
+    assert "pytest" not in machine  # those who work on the package know what they have
+    assert machine["cores"] >= machine["usable cores"] >= 1
+    assert all(re.fullmatch(r".+: \d+", pool) for pool in machine["threads"])
+    assert Path(machine["compile cache"]).is_relative_to(os.environ["NUMBA_CACHE_DIR"])
     about = call_json("info", line_run)
     assert (about["target"], about["inputs"], about["n_rows"]) == ("level", ["time"], 24)
     assert "level" in call("info", line_run).stdout

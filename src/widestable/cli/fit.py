@@ -112,7 +112,9 @@ def _sharpness(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"Got --sharpness {visible(text)}, expected a number, inf or infer.") from None
+        raise typer.BadParameter(
+            f"Got --sharpness {visible(text)}, expected a number, inf or infer: pass inf for sign units."
+        ) from None
 
 
 def _what(columns: runs.Columns) -> str:

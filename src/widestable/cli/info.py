@@ -1,25 +1,31 @@
-"""`widestable info`: versions, or what a run is."""
+"""`widestable info`: versions, threads and folders, or what a run is."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
+import threadpoolctl
 import typer
 
 from widestable import __version__
+from widestable._kernels import sweep
 
 from . import runs
 from .shell import Json, emit, say
 
-LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "matplotlib", "plotly", "pandas", "polars")
+# Extras for those who work on the package itself.
+NOT_FOR_USERS = {"dev", "docs"}
 Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
 
 
 def info(run: Folder = None, as_json: Json = False) -> None:
-    """Tell the versions of widestable and its libraries; with a run folder, what it holds.
+    """Tell versions, threads, cores and the folder of compiled code; with a run folder, what it holds.
 
     Examples:
 
@@ -27,7 +33,7 @@ def info(run: Folder = None, as_json: Json = False) -> None:
 
       widestable info run --json
     """
-    values = _versions() if run is None else _about(run)
+    values = _versions() | _machine() if run is None else _about(run)
     if as_json:
         emit(values)
         return
@@ -44,13 +50,46 @@ def _text(value: Any) -> str:
 
 
 def _versions() -> dict[str, Any]:
+    """Versions of Python and of everything the package can use, None for what is not installed."""
     found: dict[str, Any] = {"widestable": __version__, "python": platform.python_version()}
-    for library in LIBRARIES:
+    for library in ["llvmlite", *_dependencies(importlib.metadata.requires("widestable") or [])]:
         try:
             found[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
             found[library] = None
     return found
+
+
+def _dependencies(requirements: list[str]) -> list[str]:
+    """Names in the package's own metadata, core ones first.
+
+    Examples
+    --------
+    >>> _dependencies(["numpy>=2.0", "ruff>=0.12; extra == 'dev'", "plotly>=5.22; extra == 'report'"])
+    ['numpy', 'plotly']
+    """
+    names = []
+    for requirement in requirements:
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        if extra is None or extra[1] not in NOT_FOR_USERS:
+            names += re.findall(r"^[\w.-]+", requirement)
+    return list(dict.fromkeys(names))
+
+
+def _machine() -> dict[str, Any]:
+    """Threads of the numerical libraries, cores in all and those this process may use, the compile cache."""
+    pools = [
+        f"{pool['internal_api']} {pool['version'] or ''}".strip() + f": {pool['num_threads']}"
+        for pool in threadpoolctl.threadpool_info()
+    ]
+    stats = getattr(sweep.run, "stats", None)  # a plain function when NUMBA_DISABLE_JIT is set
+    return {
+        "platform": platform.platform(),
+        "threads": pools,
+        "cores": os.cpu_count(),
+        "usable cores": joblib.cpu_count(),
+        "compile cache": None if stats is None else str(stats.cache_path),
+    }
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def jumps(
     """
     model, record = runs.load(run)
     if (start is None) != (end is None):
-        raise typer.BadParameter("--from and --to go together.")
+        raise typer.BadParameter("Got only one of --from and --to, expected both: pass two places.")
     if start is None or end is None:
         found = model.jumps(size, max_width)
         emit(found.to_dict()) if as_json else say(str(found), quiet=False)
@@ -56,8 +56,10 @@ def _place(text: str, names: list[str]) -> np.ndarray:
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"Got {text!r}, expected numbers with commas between them.") from None
+        raise typer.BadParameter(
+            f"Got {text!r}, expected numbers with commas between them: pass 24.97,121.53 for example."
+        ) from None
     if len(values) != len(names):
         columns = visible(", ".join(names))
-        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {columns}.")
+        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {columns}: pass as many.")
     return np.array([values])

@@ -44,7 +44,9 @@ def predict(
       widestable predict run new.csv | head
     """
     if as_json and out is None:
-        raise typer.BadParameter("--json needs --out: standard output cannot hold both.")
+        raise typer.BadParameter(
+            "Got --json without --out, expected both, for standard output cannot hold two things: pass --out FILE."
+        )
     if out is not None:
         refuse_to_overwrite(out, force)
     model, record = runs.load(run)

@@ -20,7 +20,7 @@ def reproduce(ctx: typer.Context) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or not WHERE.startswith(error.name):
             fail(f"The experiments need {error.name}: install widestable with its extra 'experiments'.")
-        fail("The paper's tables and figures are not part of this version.")
+        fail("The paper's tables and figures are not part of this version: install the whole package.")
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(command)
     app(args=ctx.args, prog_name="widestable reproduce")

@@ -49,17 +49,21 @@ def choose_columns(
     with_numbers = inputs or number_columns(table)
     names = [name for name in with_numbers if inputs or name not in others]
     if not names:
-        raise RunError(f"{path.name} has no column of numbers besides {target!r}: at least one input is needed.")
+        raise RunError(
+            f"{path.name} has no column of numbers besides {target!r}, expected at least one input: add one."
+        )
     if target in names:
-        raise RunError(f"Column {target!r} cannot be target and input at once.")
+        raise RunError(f"Got column {target!r} as target and as input, expected it once: drop it from --input.")
     if repeated := {name for name in names if names.count(name) > 1}:
-        raise RunError(f"Input {repeated.pop()!r} was given twice.")
+        raise RunError(f"Got input {repeated.pop()!r} twice, expected each once: drop one.")
     X = np.column_stack([numbers(table, name, missing=drop_missing) for name in names])
     w = None if weight is None else numbers(table, weight, missing=drop_missing)
     together = np.column_stack([X, y] if w is None else [X, y, w])
     keep = ~np.isnan(together).any(axis=1)
     if not keep.any():
-        raise RunError(f"Every row of {path.name} has a missing value: nothing is left to fit.")
+        raise RunError(
+            f"Every row of {path.name} has a missing value, expected some without: fill in, or pass fewer --input."
+        )
     w = None if w is None else w[keep]
     left_out = tuple(name for name in table.columns if not inputs and name not in with_numbers)
     return Columns(target, tuple(names), weight, X[keep], y[keep], w, int((~keep).sum()), left_out)
@@ -68,7 +72,7 @@ def choose_columns(
 def create(folder: Path, columns: Columns, source: Path, parameters: dict[str, Any], force: bool) -> None:
     """Start a run in a new or empty folder; `force` removes the files of an earlier run, and nothing else."""
     if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder} is a file: pass another --out.")
+        raise RunError(f"{folder} is a file, expected a new folder: pass another --out.")
     if folder.is_dir() and any(folder.iterdir()):
         if not force:
             raise RunError(f"{folder} is not empty: pass --force to overwrite a run, or another --out{_hint(folder)}.")
@@ -113,13 +117,15 @@ def read_record(folder: Path) -> dict[str, Any]:
     """What was asked for; RunError if the folder is no run."""
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise RunError(f"{folder} {what}: expected a folder written by widestable fit.")
+        raise RunError(f"{folder} {what}, expected a folder written by widestable fit: pass that one.")
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         if record["format"] != FORMAT or record["version"] != 1:
             raise KeyError
     except FileNotFoundError:
-        raise RunError(f"{folder} has no {RECORD}: expected a folder written by widestable fit.") from None
+        raise RunError(
+            f"{folder} has no {RECORD}, expected a folder written by widestable fit: pass that one."
+        ) from None
     except (ValueError, KeyError, TypeError):
         raise RunError(f"{folder / RECORD} is damaged or of another version: fit again.") from None
     return dict(record)

@@ -123,8 +123,11 @@ def _as_inputs(X: ArrayLike) -> NDArray[np.float64]:
             f"Expected X with at least one row and one column, got shape {X.shape}. "
             "Reshape a single input column with X.reshape(-1, 1)."
         )
-    if not np.isfinite(X).all():
-        raise ValueError("X holds missing or infinite values; drop or fill those rows first.")
+    for row, column in np.argwhere(~np.isfinite(X)):
+        raise ValueError(
+            f"X holds {X[row, column]} at row {row}, column {column} (counting from 0), expected finite numbers: "
+            "drop or fill such rows first."
+        )
     return X + 0.0  # -0.0 and 0.0 are the same input
 
 

@@ -129,17 +129,21 @@ def posterior_predictive(
 
 def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str, iterations: int, burn_in: int) -> None:
     if not 0.01 <= alpha <= 2.0:  # below, scales leave float64
-        raise ValueError(f"alpha must lie in [0.01, 2], got {alpha}; pass 2 for a Gaussian process.")
+        raise ValueError(
+            f"alpha must lie in [0.01, 2], got {alpha}: pass 1.0, the usual value, or 2 for a Gaussian process."
+        )
     if not 0.0 < nu < np.inf:
-        raise ValueError(f"nu must be positive and finite, got {nu}; the paper uses nu = 1.")
+        raise ValueError(f"nu must be positive and finite, got {nu}: pass 1.0, as the paper does.")
     if sigma2 is not None and not 0.0 < sigma2 < np.inf:
-        raise ValueError(f"sigma2 must be positive and finite, got {sigma2}; pass None to infer it.")
+        raise ValueError(f"sigma2 must be positive and finite, got {sigma2}: pass None to infer it.")
     if sampler not in _SAMPLERS:
-        raise ValueError(f"sampler must be one of {sorted(_SAMPLERS)}, got {sampler!r}.")
+        raise ValueError(
+            f"sampler must be one of {sorted(_SAMPLERS)}, got {sampler!r}: pass 'gibbs', which mixes better."
+        )
     if not 0 <= burn_in < iterations:
         raise ValueError(
-            f"burn_in must be at least 0 and below iterations, got burn_in = {burn_in} of {iterations}; "
-            "the paper uses 1000 of 3000."
+            f"burn_in must be at least 0 and below iterations, got burn_in = {burn_in} of {iterations}: "
+            "pass 1000 of 3000, as the paper does."
         )
 
 

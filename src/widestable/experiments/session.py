@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 def make_plan(names: Sequence[str], preset: str) -> Plan:
     """Check the names; none means all studies."""
     if preset not in PRESETS:
-        raise ValueError(f"Got preset {preset!r}, expected one of {', '.join(PRESETS)}.")
+        raise ValueError(f"Got preset {preset!r}, expected one of {', '.join(PRESETS)}: pass standard, the default.")
     unknown = [name for name in names if name not in STUDIES]
     if unknown:
         raise ValueError(f"There is no study {', '.join(map(repr, unknown))}: choose from {', '.join(STUDIES)}.")

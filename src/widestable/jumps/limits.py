@@ -28,7 +28,9 @@ def check_limits(
     if size is not None and not size >= 0.0:
         raise ValueError(f"Got size = {size}, expected a number of zero or more: give it in the units of y.")
     if max_width is not None and not max_width >= 0.0:
-        raise ValueError(f"Got max_width = {max_width}, expected a number of zero or more: inf counts every step.")
+        raise ValueError(
+            f"Got max_width = {max_width}, expected a number of zero or more: pass inf to count every step."
+        )
     noise_sd = float(np.sqrt(np.median(np.exp(np.concatenate([draws.log_sigma2 for draws in chains])))))
     return Limits(
         size=noise_sd if size is None else size / data.scaling.y_scale,

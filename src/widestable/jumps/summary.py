@@ -52,7 +52,7 @@ def map_boundaries(
 ) -> BoundaryMap:
     """Probability of a jump between neighbouring cells of a grid over the training rows; two inputs only."""
     if data.X.shape[1] != 2:
-        raise ValueError(f"Got {data.X.shape[1]} inputs, expected two: a map needs a plane.")
+        raise ValueError(f"Got {data.X.shape[1]} inputs, expected two, for a map needs a plane: use jumps() instead.")
     limits = check_limits(data, chains, size, max_width)
     return _boundaries(data, gather(data, chains, limits), limits, n_cells)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,8 @@ from ..diagnostics import LEAST_DRAWS, has_converged
 from .draws import ChainDraws, concatenate, every, pack
 from .progress import Reporter
 from .state import make_buffers, make_kernels_near, make_work, sort_groups, start_chain
+
+logger = logging.getLogger(__name__)
 
 # The unit of work: rounds are multiples of it, thinning is a power of two that divides it.
 ROUND = 512
@@ -132,6 +135,7 @@ def run_round(
     setup: Setup, states: Sequence[ChainState], n_sweeps: int, thin: int, adapt: bool
 ) -> tuple[tuple[ChainState, ...], Round]:
     """Advance all chains; KeyboardInterrupt leaves `states` as they were."""
+    logger.debug("%d chains make %d sweeps, thinning %d", len(states), n_sweeps, thin)
     try:
         results = Parallel(n_jobs=setup.n_jobs, prefer="threads")(
             delayed(advance)(setup.model, setup.plan, state, n_sweeps, thin, adapt, setup.report) for state in states
@@ -160,6 +164,7 @@ def start(
 def warm_up(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
     """Adapt step sizes; nothing is kept."""
     states, _ = run_round(setup, sample.states, n_sweeps, 0, True)
+    logger.info("Warm-up finished: %d sweeps a chain", n_sweeps)
     return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_sweeps)
 
 
@@ -262,5 +267,5 @@ def _judge(sample: Sample, model: Model) -> Sample:
 def _keep_rounds(sample: Sample) -> Sample:
     """After Ctrl-C: the whole rounds drawn so far, or the interrupt itself when there are none."""
     if not sample.rounds or sample.n_draws < LEAST_DRAWS:
-        raise KeyboardInterrupt("Interrupted before a first round of draws was complete; nothing to keep.")
+        raise KeyboardInterrupt("Interrupted before a first round of draws was complete; nothing to keep: fit again.")
     return replace(sample, interrupted=True, converged=False)

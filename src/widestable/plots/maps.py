@@ -41,7 +41,7 @@ def predict_grid(model: StableRegressor, n: int = 40, coverage: float = 0.9, noi
     (5, 5)
     """
     if model.n_features_in_ != 2:
-        raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected two: a map needs a plane.")
+        raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected two: use plot_fit for one.")
     posterior = model.posterior_
     X = unscale_inputs(posterior.data.X, posterior.data.scaling)
     x, y = (np.linspace(column.min(), column.max(), n) for column in X.T)
