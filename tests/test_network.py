@@ -100,7 +100,7 @@ def test_units_become_signs_as_the_sharpness_grows(rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("sharpness", [0.0, -1.0, np.nan])
 def test_a_sharpness_that_is_none_is_refused(sharpness: float) -> None:
-    with pytest.raises(ValueError, match="expected a number above 0: inf stands for sign units"):
+    with pytest.raises(ValueError, match="expected a number above 0: pass inf for sign units"):
         arcsine_kernel([[0.0]], sharpness=sharpness)
 
 

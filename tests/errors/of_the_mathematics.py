@@ -1,0 +1,60 @@
+"""Messages of the exact method, of stable laws and of networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.errors.trigger import Env, Trigger
+from widestable import network, stable
+from widestable.exact import build_partition, metropolis, posterior_predictive
+
+X = np.array([[-1.0], [0.5], [1.0]])
+Y = np.array([0.0, 1.0, 2.0])
+RNG = np.random.default_rng(0)
+
+
+def predictive(**changes: Any) -> Any:
+    given = {"alpha": 1.0, "nu": 1.0, "iterations": 3, "burn_in": 1, "rng": RNG, "sampler": "metropolis"}
+    return posterior_predictive(X, Y, None, **(given | changes))
+
+
+def singular(env: Env) -> None:
+    """No data of three rows gets past the other checks, so the factor is said to fail."""
+    env.patch.setattr(metropolis, "factor", lambda *args: None)
+    predictive(sigma2=0.25)
+
+
+TRIGGERS = [
+    Trigger("Expected X with at least one row", "(0, 1)", lambda _: build_partition(np.zeros((0, 1)))),
+    Trigger("X holds {column}", "nan at row 1, column 0", lambda _: build_partition([[0.0], [np.nan]])),
+    Trigger(
+        "distinct rows in {n_dimensions}", "300 distinct rows", lambda _: build_partition(RNG.normal(size=(300, 3)))
+    ),
+    Trigger("The covariance of y is singular", "sigma2 = 0.25", singular),
+    Trigger("or 2 for a Gaussian process", "got 3", lambda _: predictive(alpha=3)),
+    Trigger("nu must be positive", "got -1", lambda _: predictive(nu=-1)),
+    Trigger("sigma2 must be positive", "got 0", lambda _: predictive(sigma2=0)),
+    Trigger("sampler must be one of", "'hmc'", lambda _: predictive(sampler="hmc")),
+    Trigger("burn_in must be at least 0", "burn_in = 9 of 3", lambda _: predictive(burn_in=9)),
+    Trigger("The partition has", "2 columns", lambda _: predictive(partition=build_partition(X[:2]))),
+    Trigger("is too small beside y", "1e-30", lambda _: predictive(sigma2=1e-30)),
+    Trigger("log_kanter needs", "alpha = 2", lambda _: stable.log_kanter(1.0, 2.0)),
+    Trigger("or 2 for the Gaussian limit", "got 2.5", lambda _: stable.draw_positive(2.5, 1, RNG)),
+    Trigger("S+(1) is a point mass", "alpha = 2", lambda _: stable.density_positive(1.0, 2.0)),
+    Trigger("where the remainder is nu", "alpha = 2", lambda _: stable.n_atoms_of_remainder(2.0, 0.0, 0.0)),
+    Trigger("X must have two dimensions", "(3,)", lambda _: network.add_constant(np.zeros(3))),
+    Trigger("above 0: pass inf for sign units", "sharpness = -1", lambda _: network.arcsine_kernel(X, sharpness=-1)),
+    Trigger("nu, the squared scale", "got 0", lambda _: network.draw_process(X, alpha=1.0, nu=0, rng=RNG)),
+    Trigger(
+        "weights must be 'stable'",
+        "'gauss'",
+        lambda _: network.draw_network(X, 5, alpha=1.0, nu=1.0, rng=RNG, weights="gauss"),
+    ),
+    Trigger(
+        "Student-t weights need",
+        "got 2",
+        lambda _: network.draw_network(X, 5, alpha=2.0, nu=1.0, rng=RNG, weights="student"),
+    ),
+]
