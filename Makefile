@@ -2,6 +2,8 @@
 #   make demo    fit an example, picture and report     make test       the quick tests
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
+#   make build   wheel and sdist in dist/               make test-wheel the wheel in an empty environment
+#   make test-lowest  the quick tests with the oldest dependencies that we support
 #   make sbc     simulation-based calibration: hours, resumable
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 # Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell cat src/widestable/_kernels/*.py | cksum | cut -d' ' -f1)
 
-.PHONY: help demo test test-statistical test-slow lint format bench reproduce sbc clean
+.PHONY: help demo test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -42,6 +44,26 @@ test-statistical: $(VENV)/.dev
 test-slow: $(VENV)/.experiments
 	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
 
+build: $(VENV)/.dev
+	$(BIN)/python -m build --outdir dist .
+
+test-wheel: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow tests/packaging
+
+# The lower bounds in pyproject.toml are what is installed. Old libraries use what their newer companions deprecate, which is not ours to
+# mend; and numba's cache belongs to one version of it. Some files only: make test-lowest TESTS=tests/cli
+LOWEST := $(VENV)-lowest
+TESTS ?=
+$(LOWEST)/.ready: pyproject.toml tests/packaging/lowest.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tests/packaging/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable ".[dev,report]"
+	touch $@
+
+test-lowest: export NUMBA_CACHE_DIR := $(NUMBA_CACHE_DIR)-lowest
+test-lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestDeprecationWarning $(TESTS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,4 +89,4 @@ sbc: $(VENV)/.dev
 	$(BIN)/python -m widestable.experiments.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
-	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist
+	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,36 @@
+"""Print pip constraints that pin every core and report dependency to its lower bound in pyproject.toml.
+
+`make test-lowest` installs what this prints, so the bounds that users read are the versions that are tested.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+# A name, perhaps with extras, one lower bound, and nothing else.
+BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^]]*\])?>=(?P<version>[0-9.]+)")
+
+
+def lowest(requirements: list[str]) -> list[str]:
+    """`name==version` for each `name>=version`; ValueError for a requirement of another form."""
+    found = []
+    for requirement in requirements:
+        match = BOUND.fullmatch(requirement.replace(" ", ""))
+        if match is None:
+            raise ValueError(f"Got {requirement!r} in pyproject.toml, expected name>=version: give it a lower bound.")
+        found.append(f"{match['name']}=={match['version']}")
+    return found
+
+
+def constraints(path: Path = PYPROJECT) -> list[str]:
+    """The lowest supported versions of the core dependencies and of the extra `report`."""
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    return lowest([*project["dependencies"], *project["optional-dependencies"]["report"]])
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(constraints()) + "\n")
