@@ -8,22 +8,38 @@ import numpy as np
 
 from tests.errors.trigger import Env, Trigger
 from widestable import network, stable
-from widestable.exact import build_partition, metropolis, posterior_predictive
+from widestable.exact import build_partition, general, posterior_predictive, predictive, target
+from widestable.inputs import check_training
 
 X = np.array([[-1.0], [0.5], [1.0]])
 Y = np.array([0.0, 1.0, 2.0])
 RNG = np.random.default_rng(0)
 
 
-def predictive(**changes: Any) -> Any:
+def sample(**changes: Any) -> Any:
     given = {"alpha": 1.0, "nu": 1.0, "iterations": 3, "burn_in": 1, "rng": RNG, "sampler": "metropolis"}
     return posterior_predictive(X, Y, None, **(given | changes))
 
 
 def singular(env: Env) -> None:
     """No data of three rows gets past the other checks, so the factor is said to fail."""
-    env.patch.setattr(metropolis, "factor", lambda *args: None)
-    predictive(sigma2=0.25)
+    env.patch.setattr(target, "factor", lambda *args: None)
+    sample(sigma2=0.25)
+
+
+def far_apart(env: Env) -> None:
+    """Tables that come this far are rare, so the measuring is made to fail."""
+
+    def fail(*args: object) -> None:
+        raise np.linalg.LinAlgError
+
+    env.patch.setattr(general, "_measure", fail)
+    build_partition(np.random.default_rng(0).normal(size=(5, 3)))
+
+
+def too_large(env: Env) -> None:
+    """Where f overflows depends on the draws, so it is given."""
+    predictive._draws(np.array([[np.inf]]), np.ones(1), None, check_training(X, Y), RNG)
 
 
 TRIGGERS = [
@@ -32,14 +48,16 @@ TRIGGERS = [
     Trigger(
         "distinct rows in {n_dimensions}", "300 distinct rows", lambda _: build_partition(RNG.normal(size=(300, 3)))
     ),
+    Trigger("Rows of X lie so far apart", "far apart", far_apart),
+    Trigger("f left the range of float64", "f left", too_large),
     Trigger("The covariance of y is singular", "sigma2 = 0.25", singular),
-    Trigger("or 2 for a Gaussian process", "got 3", lambda _: predictive(alpha=3)),
-    Trigger("nu must be positive", "got -1", lambda _: predictive(nu=-1)),
-    Trigger("sigma2 must be positive", "got 0", lambda _: predictive(sigma2=0)),
-    Trigger("sampler must be one of", "'hmc'", lambda _: predictive(sampler="hmc")),
-    Trigger("burn_in must be at least 0", "burn_in = 9 of 3", lambda _: predictive(burn_in=9)),
-    Trigger("The partition has", "2 columns", lambda _: predictive(partition=build_partition(X[:2]))),
-    Trigger("is too small beside y", "1e-30", lambda _: predictive(sigma2=1e-30)),
+    Trigger("or 2 for a Gaussian process", "got 3", lambda _: sample(alpha=3)),
+    Trigger("nu must be positive", "got -1", lambda _: sample(nu=-1)),
+    Trigger("sigma2 must be positive", "got 0", lambda _: sample(sigma2=0)),
+    Trigger("sampler must be one of", "'hmc'", lambda _: sample(sampler="hmc")),
+    Trigger("burn_in must be at least 0", "burn_in = 9 of 3", lambda _: sample(burn_in=9)),
+    Trigger("The partition has", "2 columns", lambda _: sample(partition=build_partition(X[:2]))),
+    Trigger("is too small beside y", "1e-30", lambda _: sample(sigma2=1e-30)),
     Trigger("log_kanter needs", "alpha = 2", lambda _: stable.log_kanter(1.0, 2.0)),
     Trigger("or 2 for the Gaussian limit", "got 2.5", lambda _: stable.draw_positive(2.5, 1, RNG)),
     Trigger("S+(1) is a point mass", "alpha = 2", lambda _: stable.density_positive(1.0, 2.0)),
