@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -140,19 +142,35 @@ def text_in_houses(env: Env) -> None:
     datasets.load_real_estate(env.write("real_estate.csv", text.replace("24.932", "north", 1)).parent)
 
 
-def fetch(env: Env, missing: str = "") -> None:
-    """An archive that is none, or a library that is missing."""
+def stub(env: Env, name: str, **contents: object) -> None:
+    """A module of that name with these contents, whether the real one is installed or not."""
+    module = ModuleType(name)
+    vars(module).update(contents)
+    env.patch.setitem(sys.modules, name, module)
+
+
+def no_pooch(env: Env) -> None:
     env.patch.delenv("WIDESTABLE_DATA", raising=False)
-    if missing:
-        env.patch.setitem(sys.modules, missing, None)
-    else:
-        env.patch.setattr(datasets, "_fetch", lambda *args: env.write("real_estate.zip", "no zip"))
-    datasets.load_real_estate(url="http://localhost:9/none.zip", cache=env.folder)
+    env.patch.setitem(sys.modules, "pooch", None)
+    datasets.load_real_estate()
+
+
+def no_network(env: Env) -> None:
+    def retrieve(*args: object, **options: object) -> None:
+        raise ConnectionError
+
+    stub(env, "pooch", retrieve=retrieve, get_logger=lambda: logging.getLogger("none"))
+    datasets._fetch("http://localhost/houses.zip", env.folder)
 
 
 def no_openpyxl(env: Env) -> None:
     env.patch.setitem(sys.modules, "openpyxl", None)
     datasets._read_archive(env.folder / "real_estate.zip")
+
+
+def no_archive(env: Env) -> None:
+    stub(env, "openpyxl", load_workbook=None)
+    datasets._read_archive(env.write("real_estate.zip", "no zip"))
 
 
 def closes(change: Callable[[dict[str, float]], dict[str, float]]) -> Callable[[Env], object]:
@@ -217,10 +235,10 @@ TRIGGERS = [
     Trigger("The mean price is", "38.", houses(put(5, 6, 100.0))),
     Trigger("distinct locations, expected", "260 distinct", houses(put(400, 4, 24.9991))),
     Trigger("holds a value that is no number", "'north'", text_in_houses),
-    Trigger("Fetching the data needs pooch", "pooch", lambda env: fetch(env, "pooch")),
-    Trigger("could not be fetched", "localhost:9", lambda env: datasets._fetch("http://localhost:9/x", env.folder)),
+    Trigger("Fetching the data needs pooch", "pooch", no_pooch),
+    Trigger("could not be fetched", "localhost/houses.zip", no_network),
     Trigger("Reading the archive needs", "openpyxl", no_openpyxl),
-    Trigger("is not the archive", "real_estate.zip", fetch),
+    Trigger("is not the archive", "real_estate.zip", no_archive),
     Trigger(
         "write columns date", "sp500.csv", lambda env: datasets.load_sp500(env.write("sp500.csv", "a\n1\n").parent)
     ),

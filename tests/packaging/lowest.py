@@ -1,4 +1,4 @@
-"""Print pip constraints that pin every core and report dependency to its lower bound in pyproject.toml.
+"""Print pip constraints that pin what the package uses to its lower bound in pyproject.toml.
 
 `make test-lowest` installs what this prints, so the bounds that users read are the versions that are tested.
 """
@@ -27,9 +27,11 @@ def lowest(requirements: list[str]) -> list[str]:
 
 
 def constraints(path: Path = PYPROJECT) -> list[str]:
-    """The lowest supported versions of the core dependencies and of the extra `report`."""
+    """The lowest versions of the core dependencies, of the extra `report`, and of polars, whose frames we take."""
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-    return lowest([*project["dependencies"], *project["optional-dependencies"]["report"]])
+    extras = project["optional-dependencies"]
+    frames = [requirement for requirement in extras["dev"] if requirement.startswith("polars")]
+    return lowest([*project["dependencies"], *extras["report"], *frames])
 
 
 if __name__ == "__main__":

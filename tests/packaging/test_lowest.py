@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_every_dependency_has_a_bound_that_is_pinned() -> None:
     pinned = constraints()
-    assert {"numpy", "numba", "scikit-learn", "typer", "plotly"} <= {line.split("==")[0] for line in pinned}
+    assert {"numpy", "numba", "scikit-learn", "typer", "plotly", "polars"} <= {line.split("==")[0] for line in pinned}
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for line in pinned:
         name, version = line.split("==")
