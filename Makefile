@@ -5,6 +5,7 @@
 #   make build   wheel and sdist in dist/               make test-wheel the wheel in an empty environment
 #   make test-lowest  the quick tests with the oldest dependencies that we support
 #   make sbc     simulation-based calibration: hours, resumable
+#   make docs    these pages as a site: docs/_build/html/index.html
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 # Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell cat src/widestable/_kernels/*.py | cksum | cut -d' ' -f1)
 
-.PHONY: help demo test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
+.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -30,6 +31,10 @@ $(VENV)/.dev: $(VENV)/.base
 
 $(VENV)/.experiments: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --editable ".[report,docs]"
 	touch $@
 
 demo: $(VENV)/.base
@@ -73,6 +78,11 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Every page is built anew, because an edit of the library changes pages that run it. Warnings are errors.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "Written to docs/_build/html/index.html"
+
 bench: $(VENV)/.experiments
 	$(BIN)/python -m benchmarks
 
@@ -89,4 +99,4 @@ sbc: $(VENV)/.dev
 	$(BIN)/python -m widestable.experiments.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist
+	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist docs/_build

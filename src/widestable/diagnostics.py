@@ -22,7 +22,13 @@ BLOCK = 16
 
 
 class Convergence(NamedTuple):
-    """Rank-normalised split R-hat and effective sample size (the smaller of bulk and tail) of each quantity."""
+    """Rank-normalised split R-hat and effective sample size (the smaller of bulk and tail) of each quantity.
+
+    Examples
+    --------
+    >>> Convergence(rhat=np.array([1.0, 1.2]), ess=np.array([900.0, 20.0])).rhat.max()
+    np.float64(1.2)
+    """
 
     rhat: FloatArray
     ess: FloatArray
@@ -79,7 +85,15 @@ def ess(draws: npt.ArrayLike) -> FloatArray:
 
 
 def convergence(draws: npt.ArrayLike) -> Convergence:
-    """R-hat and effective sample size of draws (chains, draws, ...)."""
+    """R-hat and effective sample size of draws (chains, draws, ...).
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).standard_normal((4, 1000, 2))
+    >>> draws[0, :, 1] += 3.0  # in one of four chains the second quantity is elsewhere
+    >>> print(convergence(draws).rhat > 1.01)
+    [False  True]
+    """
     return Convergence(rhat(draws), ess(draws))
 
 

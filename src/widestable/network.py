@@ -76,7 +76,13 @@ def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float =
 
 
 def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> Floats:
-    """`K(x, x)` of `arcsine_kernel` at each row, shape (n,): 1 for sign units, less for smooth ones."""
+    """`K(x, x)` of `arcsine_kernel` at each row, shape (n,): 1 for sign units, less for smooth ones.
+
+    Examples
+    --------
+    >>> kernel_diagonal([[-1.0], [0.0]]), kernel_diagonal([[-1.0], [0.0]], sharpness=1.0).round(3)
+    (array([1., 1.]), array([0.59 , 0.465]))
+    """
     E, gap = _rows_in_ball(X, sharpness)
     along2 = 2.0 * gap + 4.0 * np.sum(E**2, axis=1)
     return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(2.0 * gap), np.sqrt(along2)))
@@ -95,7 +101,13 @@ def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
 
 
 def draw_hyperplanes(n: int, d: int, rng: np.random.Generator) -> Floats:
-    """Draws `h ~ N(0, I)` in d + 1 dimensions, shape (n, d + 1)."""
+    """Draws `h ~ N(0, I)` in d + 1 dimensions, shape (n, d + 1).
+
+    Examples
+    --------
+    >>> draw_hyperplanes(5, d=2, rng=np.random.default_rng(0)).shape
+    (5, 3)
+    """
     return rng.standard_normal((n, d + 1))
 
 

@@ -53,6 +53,28 @@ class Posterior:
     Posterior(2 chains of 400 draws, 4 distinct rows, 1 input)
     >>> posterior.f.shape
     (2, 400, 4)
+    >>> posterior.quantiles([[0.5], [2.5]], [0.05, 0.95]).shape
+    (2, 2)
+    >>> posterior.sample_y([[0.5]], 3, np.random.default_rng(0), noise=False).shape
+    (1, 3)
+    >>> bool(posterior.crps([[0.5]], [0.0])[0] < posterior.crps([[0.5]], [9.0])[0])
+    True
+    >>> bool(posterior.log_score([[0.5]], [0.0])[0] > posterior.log_score([[0.5]], [9.0])[0])
+    True
+    >>> len(posterior.jumps(size=1.0)), posterior.jump_probability([[0.0]], [[3.0]], size=1.0).shape
+    (1, (1,))
+    >>> posterior.summary().index.to_list()
+    ['alpha', 'nu', 'sigma2', 'sharpness', 'f (worst)']
+    >>> list(posterior.to_arviz().children)
+    ['posterior', 'sample_stats', 'observed_data']
+    >>> bool(posterior.convergence().rhat.max() < 1.05)
+    True
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     posterior.save(f"{folder}/draws")
+    ...     again = Posterior.load(f"{folder}/draws")
+    >>> bool((again.f == posterior.f).all())
+    True
     """
 
     data: TrainingData

@@ -70,6 +70,22 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     array([0., 5.])
     >>> model.predict_interval([[-1.0], [1.0]], coverage=0.9).shape
     (2, 2)
+    >>> model.predict_quantiles([[-1.0], [1.0]], [0.05, 0.5, 0.95], noise=False).shape
+    (2, 3)
+    >>> model.sample_y([[-1.0], [1.0]], n_samples=10, random_state=0).shape
+    (2, 10)
+    >>> [round(jump.size) for jump in model.jumps()]
+    [5]
+    >>> model.jump_probability([[-1.0], [1.0]], [[1.0], [1.5]]).round(1)
+    array([1., 0.])
+    >>> model.continue_sampling(200).posterior_.n_sweeps > 200
+    True
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model")
+    ...     again = StableRegressor.load(f"{folder}/model")
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
     """
 
     def __init__(

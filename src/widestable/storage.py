@@ -55,7 +55,18 @@ logger = logging.getLogger(__name__)
 
 
 class UnreadableFileError(ValueError):
-    """The file is damaged, foreign, or of a newer format."""
+    """The file is damaged, foreign, or of a newer format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         Posterior.load(file.name)
+    ...     except UnreadableFileError:
+    ...         print("an empty file is no model")
+    an empty file is no model
+    """
 
 
 # --- Writing ---------------------------------------------------------------------------------------------

@@ -32,6 +32,12 @@ class Partition:
         Probability that a random hyperplane falls in the cell or its antipode, shape (L,); sums to one.
     standard_error
         Standard errors of q, shape (L,); zero where q is exact (inputs that span at most two dimensions).
+
+    Examples
+    --------
+    >>> partition = build_partition([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> partition.signs.shape, round(float(partition.q.sum()), 12)
+    ((4, 3), 1.0)
     """
 
     signs: NDArray[np.int8]

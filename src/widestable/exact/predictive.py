@@ -40,6 +40,15 @@ class PredictiveDraws:
         Noise variance, shape (n_draws,).
     covariance
         Q_s at the training rows, noise included, shape (n_draws, n, n); None unless asked for.
+
+    Examples
+    --------
+    >>> draws = posterior_predictive(
+    ...     [[0.0], [1.0]], [0.0, 5.0], [[0.5]], alpha=1.1, nu=1.0, iterations=50, burn_in=10,
+    ...     keep_covariance=True, rng=np.random.default_rng(0),
+    ... )
+    >>> draws.f_new.shape, draws.f_train.shape, draws.covariance.shape
+    ((40, 1), (40, 2), (40, 2, 2))
     """
 
     f_new: Floats

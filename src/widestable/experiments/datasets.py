@@ -45,11 +45,26 @@ CLOSES = {"2019-07-01": 2964.33, "2020-03-23": 2237.40, "2020-12-31": 3756.07, "
 
 
 class DataError(ValueError):
-    """Data are absent or not what they should be; the message says what to do."""
+    """Data are absent or not what they should be; the message says what to do.
+
+    Examples
+    --------
+    >>> try:
+    ...     load_sp500("a folder that is not there")
+    ... except DataError as error:
+    ...     print(str(error)[:21])
+    There is no sp500.csv
+    """
 
 
 class Table(NamedTuple):
-    """Inputs (n, d) and output (n,), as published, not scaled."""
+    """Inputs (n, d) and output (n,), as published, not scaled.
+
+    Examples
+    --------
+    >>> Table(np.zeros((2, 1)), np.ones(2)).X.shape
+    (2, 1)
+    """
 
     X: Floats
     y: Floats
@@ -65,6 +80,12 @@ def load_real_estate(
     folder : holds real_estate.csv; by default the environment variable WIDESTABLE_DATA. Without a folder the archive is
         fetched from UCI, once.
     url, cache : where the archive is, and where to keep it (pooch's folder for this user by default).
+
+    Examples
+    --------
+    >>> X, y = load_real_estate()  # doctest: +SKIP
+    >>> X.shape, y.shape  # doctest: +SKIP
+    ((414, 2), (414,))
     """
     path = _find(folder, REAL_ESTATE_FILE)
     if path is not None:
@@ -89,6 +110,12 @@ def load_sp500(folder: str | os.PathLike[str] | None = None) -> Table:
     ----------
     folder : holds sp500.csv, columns `date` (YYYY-MM-DD) and `close`; by default WIDESTABLE_DATA. No licence to
         redistribute index values is known, so nothing is fetched.
+
+    Examples
+    --------
+    >>> X, y = load_sp500("folder")  # doctest: +SKIP
+    >>> X.shape, y.shape  # doctest: +SKIP
+    ((505, 1), (505,))
     """
     path = _find(folder, SP500_FILE)
     if path is None:

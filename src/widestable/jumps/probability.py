@@ -29,6 +29,17 @@ def jump_probability(
 
     A and B are in the model's units, the limits in the user's. Steps that split the training rows in the same way
     cannot be told apart by the data: their changes from A to B add up. Only steps that separate A from B count.
+    `StableRegressor.jump_probability` takes A and B in the user's units and calls it.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> posterior = model.posterior_
+    >>> A, B = posterior.check_rows([[0.2]]), posterior.check_rows([[0.8]])
+    >>> print(jump_probability(posterior.data, posterior.chains, A, B, size=0.5).round(1))
+    [1.]
     """
     limits = check_limits(data, chains, size, max_width)
     return separation(gather(data, chains, limits), limits, A, B)

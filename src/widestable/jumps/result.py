@@ -29,6 +29,12 @@ class Jump:
     width : median distance over which a step goes from a quarter to three quarters of its height; 0 for a clean
         jump. In the user's units for one input, in standardised units for several.
     agreement : mean share of the training rows (by weight) on which the draws' hyperplanes agree with this one.
+
+    Examples
+    --------
+    >>> jump = Jump(0.9, 2.0, (1.8, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0)
+    >>> jump.to_dict()["location_interval"]
+    [1.8, 2.1]
     """
 
     probability: float
@@ -55,7 +61,14 @@ class Jump:
 
 
 class Gaps(NamedTuple):
-    """For one input: the jump between each pair of neighbouring training points, shape (n - 1,) each."""
+    """For one input: the jump between each pair of neighbouring training points, shape (n - 1,) each.
+
+    Examples
+    --------
+    >>> gaps = Gaps(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([0.1, 0.9]), np.array([0.5, 5.0]))
+    >>> gaps.low[gaps.probability > 0.5]
+    array([1.])
+    """
 
     low: FloatArray
     high: FloatArray
@@ -64,7 +77,15 @@ class Gaps(NamedTuple):
 
 
 class BoundaryMap(NamedTuple):
-    """For two inputs: probability of a jump between the centres of neighbouring cells of a grid."""
+    """For two inputs: probability of a jump between the centres of neighbouring cells of a grid.
+
+    Examples
+    --------
+    >>> ends = np.array([0.0, 1.0])
+    >>> BoundaryMap(ends, ends, np.array([[0.9], [0.1]]), np.array([[0.0, 0.2]])).cells
+    array([[0.9, 0.9],
+           [0.1, 0.2]])
+    """
 
     x: FloatArray  # (p,) centres along the first input
     y: FloatArray  # (q,) centres along the second
@@ -101,6 +122,17 @@ class Jumps:
     centre : (d,) the inputs' means, with the digits that their spread makes sense of.
     gaps : for one input, what happens between neighbouring training points; else None.
     boundaries : for two inputs, a map of probabilities; else None.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> jumps = model.jumps(size=0.5)
+    >>> len(jumps), round(jumps[0].size), bool(0.4 < jumps[0].location < 0.6)
+    (1, 1, True)
+    >>> bool(jumps.count_probability.argmax() == 1), jumps.gaps.probability.shape
+    (True, (11,))
     """
 
     min_size: float

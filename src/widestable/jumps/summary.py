@@ -25,7 +25,19 @@ CELLS = (12, 40)
 def find_jumps(
     data: TrainingData, chains: Sequence[ChainDraws], size: float | None = None, max_width: float | None = None
 ) -> Jumps:
-    """Jumps between training rows: how many in each draw, and those that draws agree on. Limits in the user's units."""
+    """Jumps between training rows: how many in each draw, and those that draws agree on. Limits in the user's units.
+
+    `StableRegressor.jumps` calls it.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> found = find_jumps(model.posterior_.data, model.posterior_.chains, size=0.5)
+    >>> [round(jump.size) for jump in found]
+    [1]
+    """
     limits = check_limits(data, chains, size, max_width)
     steps = gather(data, chains, limits)
     found = add_up(steps, limits.size)
@@ -50,7 +62,18 @@ def map_boundaries(
     max_width: float | None = None,
     n_cells: int | None = None,
 ) -> BoundaryMap:
-    """Probability of a jump between neighbouring cells of a grid over the training rows; two inputs only."""
+    """Probability of a jump between neighbouring cells of a grid over the training rows; two inputs only.
+
+    `Jumps.boundaries` is one with a usual number of cells.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(12, 2))
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(X, X[:, 0] > 0.5)
+    >>> map_boundaries(model.posterior_.data, model.posterior_.chains, n_cells=20).cells.shape
+    (20, 20)
+    """
     if data.X.shape[1] != 2:
         raise ValueError(f"Got {data.X.shape[1]} inputs, expected two, for a map needs a plane: use jumps() instead.")
     limits = check_limits(data, chains, size, max_width)

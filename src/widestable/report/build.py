@@ -25,7 +25,20 @@ CITATION = (
 
 
 class About(NamedTuple):
-    """What the page says about where the data came from."""
+    """What the page says about where the data came from.
+
+    Attributes
+    ----------
+    target, inputs : names of the output and of the input columns.
+    source : a file's name, or another word for the data.
+    seconds : that fitting took, if known.
+    n_dropped : rows that were left out because values were missing.
+
+    Examples
+    --------
+    >>> About("price", ("lat", "lon"), "houses.csv").n_dropped
+    0
+    """
 
     target: str
     inputs: tuple[str, ...]
@@ -52,6 +65,14 @@ def build_report(
     about : names to show.
     size : the least jump that counts; the noise s.d. by default.
     weight : shape (n,), if the rows were weighted.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 12)[:, None]
+    >>> y = 1.0 * (x[:, 0] > 0.5)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x, y)
+    >>> build_report(model, x, y, About("level", ("day",)))[:15]
+    '<!DOCTYPE html>'
     """
     verdict, jumps = judge(model.posterior_), model.jumps(size)
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)

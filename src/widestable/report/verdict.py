@@ -11,7 +11,13 @@ from ..posterior import Posterior
 
 
 class Verdict(NamedTuple):
-    """Whether the draws can be trusted, why, and what to do if not."""
+    """Whether the draws can be trusted, why, and what to do if not.
+
+    Examples
+    --------
+    >>> Verdict(False, "The chains have not converged.", "Sample for longer.", 1.2, 30.0, "alpha", "nu").remedy
+    'Sample for longer.'
+    """
 
     good: bool
     text: str
@@ -23,7 +29,16 @@ class Verdict(NamedTuple):
 
 
 def judge(posterior: Posterior) -> Verdict:
-    """R-hat at most 1.01 and 100 effective draws a chain for every parameter and for f at every stored row."""
+    """R-hat at most 1.01 and 100 effective draws a chain for every parameter and for f at every stored row.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> judge(model.posterior_).text[:17]
+    'The chains agree:'
+    """
     found, names = posterior.convergence(), posterior.names
     worst, slowest = int(np.argmax(found.rhat)), int(np.argmin(found.ess))
     rhat, ess = float(found.rhat[worst]), float(found.ess[slowest])

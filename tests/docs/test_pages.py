@@ -1,0 +1,122 @@
+"""Pages of docs/: all are reachable, links lead somewhere, and the tutorials' code gives what their text says."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.docs import pages
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: str(page.relative_to(pages.DOCS)))
+def test_links_lead_to_headings(page: Path) -> None:
+    assert pages.broken_links(page) == []
+
+
+def test_a_broken_link_is_seen(tmp_path: Path) -> None:
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    other.write_text("# What it's for: all\n")
+    page.write_text("[a](other.md#what-its-for-all) [b](other.md#none) [c](gone.md) [d](https://example.org)\n")
+    assert pages.broken_links(page) == ["other.md#none", "gone.md"]
+
+
+def test_every_page_is_in_one_table_of_contents() -> None:
+    first = pages.DOCS / "index.md"
+    listed = [file for page in pages.PAGES for file in pages.in_toctree(page)]
+    assert sorted([first, *listed]) == pages.PAGES
+
+
+# --- Code ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+def test_time_series_finds_the_drop_of_the_nile() -> None:
+    names = pages.run(pages.DOCS / "tutorial/time_series.md")
+    assert (names["flow"].size, names["flow"].mean()) == (100, 919.35)
+    (jump,) = [jump for jump in names["model"].jumps(size=75.0) if jump.probability > 0.5]
+    assert jump.location_interval[0] < 1898.5 < jump.location_interval[1]
+    assert jump.size == pytest.approx(-250.0, abs=50.0)
+    assert names["before_and_after"][0] > 0.9
+    assert names["later"][0] < 0.5
+    assert np.mean(names["ours"]) < 1.02 * np.mean(names["theirs"])
+
+
+@pytest.mark.statistical
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+def test_spatial_map_finds_the_fault() -> None:
+    names = pages.run(pages.DOCS / "tutorial/spatial_map.md")
+    fault = names["fault"]
+    assert fault.probability > 0.99
+    assert fault.location / fault.direction[1] == pytest.approx(1.5, abs=0.5)
+    assert -fault.direction[0] / fault.direction[1] == pytest.approx(0.7, abs=0.1)
+    assert names["pairs"] == pytest.approx([1.0, 0.0], abs=0.1)
+    truth = names["reading"](names["X_new"])
+    error = {name: np.abs(values - truth).mean() for name, values in names["predictions"].items()}
+    assert error["widestable"] < 0.6 * min(error["Gaussian process"], error["random forest"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+def test_ten_columns_shows_one_case_for_it_and_one_against() -> None:
+    names = pages.run(pages.DOCS / "tutorial/ten_columns.md")
+    assert "not converged" in str(names["caught"][0].message)
+    assert np.abs(names["model"].predict(names["X_new"])).max() < 10.0
+    assert names["surest"].probability > 0.95
+    assert np.argsort(-np.abs(names["surest"].direction))[:2].tolist() in ([0, 1], [1, 0])
+    error = np.abs(names["smooth"].predict(names["X_new"]) - names["f_new"]).mean()
+    process = names["others"](names["X"], names["y"], names["X_new"])["Gaussian process"]
+    assert error > 2.0 * np.abs(process - names["f_new"]).mean()
+
+
+# --- What pages quote ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """docs/published.py, reading pages of the test."""
+    spec = importlib.util.spec_from_file_location("published", pages.DOCS / "published.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    return module
+
+
+def test_quoted_tables_are_read(published: ModuleType, tmp_path: Path) -> None:
+    table = "|  | jump | hill |\n|---|---|---|\n| us | **0.1 (0.01)** | 0.3 |\n| them | 0.2 | – |\n"
+    (tmp_path / "page.md").write_text(f"# Page\n\n## Errors in s.d.\n\ntext\n\n{table}\nmore\n")
+    found = published.read_table("page.md", "Errors")
+    assert found["us"] == {"jump": "**0.1 (0.01)**", "hill": "0.3"}
+    assert published.smallest(found, "jump", ["us", "them"]) == ("us", 0.1)
+    assert published.smallest(found, "hill", ["us", "them"]) == ("us", 0.3)
+
+
+def test_quoted_tables_are_there(published: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "HERE", pages.DOCS)
+    for heading in ("MAE to the noise-free truth", "Whole locations held out", "Random rows held out"):
+        table = published.read_table("reproduction.md", heading)
+        assert {"Stable, alpha and nu inferred", "Stable, sharpness inferred too", "GP ML", "BART"} <= table.keys()
+
+
+# --- The site --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
+    for needed in ("sphinx", "myst_nb", "furo", "numpydoc", "sphinx_copybutton"):
+        pytest.importorskip(needed, reason="the extra docs is not installed")
+    command = [sys.executable, "-m", "sphinx", "-E", "-W", "-n", "-q", "-d", tmp_path / "trees", pages.DOCS, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for html in tmp_path.rglob("*.html"):
+        text = html.read_text(encoding="utf-8")
+        assert 'src="http' not in text, html
+        assert 'rel="stylesheet" type="text/css" href="http' not in text, html
