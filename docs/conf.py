@@ -20,8 +20,6 @@ version = release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
-# Pages that another command writes may not be there yet.
-suppress_warnings = ["toc.empty_glob"]
 
 # --- Text ------------------------------------------------------------------------------------------------
 
@@ -35,9 +33,11 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_merge_streams = True
+nb_render_markdown_format = "gfm"
 # Without these no page asks for scripts from elsewhere.
 nb_ipywidgets_js: dict[str, Any] = {}
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 # A profile of its own, so that a reader's startup files change nothing and kernels keep quiet about local sockets.
 os.environ["IPYTHONDIR"] = str(HERE / "_build" / "ipython")
 kernel_config = HERE / "_build" / "ipython" / "profile_default" / "ipython_kernel_config.py"
@@ -58,7 +58,7 @@ numpydoc_class_members_toctree = False
 # Names of this package must resolve. Those of others would need their inventories, which a build would have to fetch.
 nitpicky = True
 PUBLIC = r"widestable(\.(exact|jumps|plots|report|stable|network|diagnostics|storage|experiments\.datasets))?\.\w+"
-nitpick_ignore_regex = [("py:.*", rf"(?!{PUBLIC}).*")]
+nitpick_ignore_regex = [("py:.*", rf"(?!{PUBLIC}$).*")]
 
 # --- Looks -----------------------------------------------------------------------------------------------
 

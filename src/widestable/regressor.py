@@ -56,7 +56,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    alpha_, nu_, sigma_, sharpness_ : posterior medians; sigma_ is the noise s.d. alpha_ and nu_ are only weakly
+    alpha_, nu_, sigma_, sharpness_ : posterior medians; `sigma_` is the noise s.d. `alpha_` and `nu_` are only weakly
         identified together: read them as a pair.
     posterior_ : Posterior, the draws.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -122,7 +122,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
     ) -> Self:
-        """Sample the posterior.
+        """Sample the posterior. Ctrl-C keeps the draws of whole rounds, and warns.
 
         Parameters
         ----------
@@ -131,8 +131,6 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : shape (n,); how many observations a row stands for. Weight 2 is writing the row twice.
         checkpoint : a file to write after each round of sweeps. If it is there already, sampling goes on from it and
             ends with the same draws as a run that was never stopped; `random_state` must be an int for that.
-
-        Ctrl-C keeps the draws of whole rounds, and warns.
         """
         check_parameters(self.get_params(deep=False))
         data = check_training(X, y, sample_weight, standardize=self.standardize)

@@ -29,7 +29,7 @@ def test_a_broken_link_is_seen(tmp_path: Path) -> None:
 def test_every_page_is_in_one_table_of_contents() -> None:
     first = pages.DOCS / "index.md"
     listed = [file for page in pages.PAGES for file in pages.in_toctree(page)]
-    assert sorted([first, *listed]) == pages.PAGES
+    assert sorted([first, *listed]) == pages.PAGES, "name every page once in docs/index.md or docs/reference/index.md"
 
 
 # --- Code ------------------------------------------------------------------------------------------------
@@ -45,7 +45,8 @@ def test_time_series_finds_the_drop_of_the_nile() -> None:
     assert jump.size == pytest.approx(-250.0, abs=50.0)
     assert names["before_and_after"][0] > 0.9
     assert names["later"][0] < 0.5
-    assert np.mean(names["ours"]) < 1.02 * np.mean(names["theirs"])
+    # The text says that the two can hardly be told apart as predictors.
+    assert abs(names["difference"].mean()) < 3.0 * names["difference"].std() / np.sqrt(20)
 
 
 @pytest.mark.statistical
@@ -67,7 +68,6 @@ def test_spatial_map_finds_the_fault() -> None:
 def test_ten_columns_shows_one_case_for_it_and_one_against() -> None:
     names = pages.run(pages.DOCS / "tutorial/ten_columns.md")
     assert "not converged" in str(names["caught"][0].message)
-    assert np.abs(names["model"].predict(names["X_new"])).max() < 10.0
     assert names["surest"].probability > 0.95
     assert np.argsort(-np.abs(names["surest"].direction))[:2].tolist() in ([0, 1], [1, 0])
     error = np.abs(names["smooth"].predict(names["X_new"]) - names["f_new"]).mean()
