@@ -9,7 +9,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
-CELL = re.compile(r"^```\{code-cell\} python\n((?::\w.*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n|(?::\w.*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
