@@ -11,6 +11,7 @@ SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
     ["_kernels"],
+    ["ordering"],
     ["inputs", "stable", "network", "diagnostics", "parameters", "tables"],
     ["exact"],
     ["levy"],

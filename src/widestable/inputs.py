@@ -1,8 +1,9 @@
 """The one gate for data: check, merge repeated rows, standardise, and undo it.
 
-Everything behind this gate may assume float64, C-contiguous, finite arrays with distinct, sorted rows. The
-order of the given rows changes no bit of what comes out except `index` and `kept`, and an integer weight equals
-writing the row that many times, to the last bit: sums are exact and rounded once.
+Everything behind this gate may assume float64, C-contiguous, finite arrays with distinct rows in an order of their own:
+sorted, or near ones together where they are many. The order of the given rows changes no bit of what comes out except
+`index` and `kept`, and an integer weight equals writing the row that many times, to the last bit: sums are exact and
+rounded once.
 
 An estimator calls it like this; scikit-learn's `validate_data` then records and compares names only:
 
@@ -25,10 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from .ordering import near_together
+
 Floats = NDArray[np.float64]
 
 # A column whose values agree to this many units in the last place is constant: 0.1 + 0.2 beside 0.3.
 ROUNDING = 8.0 * np.finfo(np.float64).eps
+# Beyond this many distinct rows near ones are put together.
+MANY_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +237,13 @@ def _merge(X: Floats, y: Floats, weight: Floats, **fields: Any) -> TrainingData:
     index = np.empty_like(group)
     index[order] = group
     mean, total = _mean_and_total_within(y, weight, np.flatnonzero(is_first))
+    rows = X[is_first]
+    place = near_together(rows) if len(rows) > MANY_ROWS else np.arange(len(rows))
+    index = np.argsort(place)[index]
     return TrainingData(
-        X=np.ascontiguousarray(X[is_first]),
-        y=mean,
-        weight=total,
+        X=np.ascontiguousarray(rows[place]),
+        y=mean[place],
+        weight=total[place],
         index=index,
         n_observations=math.fsum(weight.tolist()),
         ss_within=_exact_dot(weight, (y - mean[group]) ** 2),

@@ -27,8 +27,8 @@ from ._kernels.mixture import (
 )
 from ._kernels.tuples import FloatArray, IntArray, Model
 from .levy.draws import ChainDraws
+from .levy.kernels import with_sharpness
 from .levy.progress import wants_bar
-from .levy.state import with_sharpness
 from .network import add_constant, arcsine_kernel, kernel_diagonal
 from .stable import log_remainder
 
@@ -49,7 +49,7 @@ Fill = Callable[[FloatArray, FloatArray, slice, FloatArray], None]
 
 
 class Source(NamedTuple):
-    """All that predictions are made of: the training rows, and the draws of each chain."""
+    """All that predictions are made of: the training rows or their landmarks, and the draws of each chain."""
 
     X: FloatArray  # (n, d)
     model: Model
@@ -66,9 +66,9 @@ class Source(NamedTuple):
         return np.unique(np.concatenate(self.sharpness))
 
     def basis(self, sharpness: float) -> Basis:
-        """Eigenbasis of the training rows' kernel for one sharpness."""
+        """Eigenbasis of the training rows' kernel for one sharpness, as covariances with X are turned into it."""
         model = with_sharpness(self.model, int(np.flatnonzero(self.model.grid == sharpness)[0]))
-        return Basis(model.Z, model.basis, model.eigenvalues, model.sharpness)
+        return Basis(model.landmarks, model.landmark_basis, model.eigenvalues, model.sharpness)
 
 
 class Job(NamedTuple):
@@ -81,9 +81,10 @@ class Job(NamedTuple):
 ONE_THREAD = Job()
 
 
-def prepare(model: Model, X: FloatArray, chains: Sequence[ChainDraws], y_size: float) -> Source:
+def prepare(model: Model, chains: Sequence[ChainDraws], y_size: float) -> Source:
     """Gather what the kernels need; `y_size` is the largest |y|, the measure of what is a large jump."""
     components = tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains)
+    X = np.ascontiguousarray(model.landmarks[:, 1:])
     return Source(X, model, components, tuple(draws.sharpness for draws in chains))
 
 
@@ -92,7 +93,8 @@ def _components(model: Model, draws: ChainDraws, large: float) -> Components:
     sigma2 = np.exp(draws.log_sigma2)
     first = np.concatenate([[0], np.cumsum(draws.n_atoms)]).astype(np.int64)
     is_large = np.zeros(len(draws), dtype=bool)
-    is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
+    if model.n_rest == 0:  # a low-rank remainder does not tell what the atoms' sum is at a row
+        is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
     anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
     # The coefficient is (g K + noise)^-1 (y - atoms): undo the inverse.
     at_rows = np.empty((int(is_large.sum()), model.row_y.size))
@@ -225,10 +227,11 @@ def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng:
         for value in np.unique(sharpness):
             train, k = source.basis(value), arcsine_kernel(X, source.X, value)
             conditional, nearest = _condition(train, X, k), np.argmax(k, axis=1).astype(np.int64)
+            inverse = _undo(source.model, train)
             for column in np.flatnonzero(sharpness == value):
                 chain, draw = where[which[column]]
                 fill_atom_sums(Z, nearest, train, chain, draw, atoms)
-                out[:, column] = atoms + _draw_remainder(train, conditional, chain, draw, source.model.weight, rng)
+                out[:, column] = atoms + _draw_remainder(train, conditional, chain, draw, inverse, rng)
                 if noise:
                     out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
     return out
@@ -253,14 +256,20 @@ def _condition(train: Basis, X: FloatArray, k: FloatArray) -> Conditional:
     return Conditional(weights, factor)
 
 
+def _undo(model: Model, train: Basis) -> FloatArray:
+    """What undoes the basis in a coefficient, shape (r, m): B' up to the weights, unless there are landmarks."""
+    if model.n_rest == 0:
+        return np.asarray(train.basis.T / model.weight)
+    return np.asarray(np.linalg.pinv(train.basis))
+
+
 def _draw_remainder(
-    train: Basis, conditional: Conditional, chain: Components, draw: int, weight: FloatArray, rng: np.random.Generator
+    train: Basis, conditional: Conditional, chain: Components, draw: int, inverse: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     g, sigma2 = chain.g[draw], chain.sigma2[draw]
     spread = g * train.eigenvalues
     sd = np.sqrt(spread * (sigma2 / (spread + sigma2)))
-    # B' undoes the B in the coefficient, up to the weights.
-    rotated = (chain.coefficient[draw] / weight) @ train.basis
+    rotated = inverse @ chain.coefficient[draw]
     e = spread * rotated + sd * rng.standard_normal(sd.size)
     apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
     return np.asarray(conditional.weights @ e + np.sqrt(g) * apart)

@@ -212,7 +212,7 @@ class Posterior:
         return jump_probability(self.data, self.chains, first, second, size, max_width)
 
     def _source(self) -> mixture.Source:
-        return mixture.prepare(self.model, self.data.X, self.chains, float(np.abs(self.data.y).max()))
+        return mixture.prepare(self.model, self.chains, float(np.abs(self.data.y).max()))
 
     def check_rows(self, X: Any) -> FloatArray:
         """Rows to predict at, checked and scaled like the training rows."""

@@ -3,7 +3,8 @@
 `meta.json` holds the numbers, and for each array its shape, type and SHA-256; the archive's comment is the SHA-256 of
 `meta.json`. Members are stored without compression, so that none is larger than the file itself. Format 2 keeps no
 eigenvectors (those of another machine may differ in sign, and nothing in the file depends on them), and the sharpness
-of each draw. Format 1 is read too, and later versions of the library must read both.
+of each draw; format 3 tells how many landmarks stand for the rows. Formats 1 and 2 are read too, and later versions of
+the library must read all three.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from ._kernels.names import ATOMS, SHARPNESS
 from ._kernels.tuples import Model
 from .inputs import Scaling, TrainingData
 from .levy.draws import OF_ATOMS, ChainDraws
+from .levy.kernels import Rank
 from .levy.run import ChainState
 from .levy.state import assemble_model, capacity, chain_from_atoms
 from .parameters import MAX_ATOMS
 from .posterior import Posterior
 
-FORMAT, VERSION = "widestable model", 2
+FORMAT, VERSION = "widestable model", 3
 META = "meta.json"
 MAX_META = 1 << 24
 MAX_GRID = 1000
@@ -122,6 +124,7 @@ def _meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> di
         "n_observations": data.n_observations,
         "ss_within": data.ss_within,
         "model": {name: getattr(posterior.model, name) for name in MODEL_NUMBERS},
+        "rank": Rank(len(posterior.model.landmarks), posterior.model.grid_eigenvalues.shape[1]),
         "n_chains": len(posterior.chains),
         "rounds": posterior.rounds,
         "thin": posterior.thin,
@@ -172,6 +175,8 @@ def _read_open(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[Posterior
             arrays = {name: _read_array(archive, name, told) for name, told in meta["arrays"].items()}
         if meta["version"] == 1:
             _upgrade(meta, arrays)
+        if meta["version"] < 3:
+            meta["rank"] = 2 * [len(arrays["data.X"])]
         _check_shapes(meta, arrays)
         _check_numbers(meta, arrays)
         _refuse_too_large(meta, arrays)
@@ -270,9 +275,11 @@ def _check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
     n_grid = arrays["model.grid"].size
     expected |= {"model.rows": (n_rows,), "model.grid": (n_grid,), "model.grid_log_prior": (n_grid,)}
+    m, r = meta["rank"]
+    _require(type(m) is int and type(r) is int and (m == r == n or 0 < r < m <= n), "the rank of the remainder")
     for c in range(meta["n_chains"]):
         total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
-        of_draws: dict[str, tuple[int, ...]] = {"theta": (3,), "f": (n_rows,), "coefficient": (n,)}
+        of_draws: dict[str, tuple[int, ...]] = {"theta": (3,), "f": (n_rows,), "coefficient": (m,)}
         of_draws |= dict.fromkeys(("sharpness", "log_density", "n_atoms"), ())
         expected |= {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
         expected |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
@@ -311,7 +318,7 @@ def _refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
     n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
     used = [arrays[f"chain{c}.sharpness"] for c in range(meta["n_chains"])]
     n_kernels = len(np.unique(np.concatenate(used))) + meta["n_chains"]
-    n_bytes = 8 * (n_kernels * n * n + 3 * meta["n_chains"] * room * (2 * room + 2 * n))
+    n_bytes = 8 * (n_kernels * n * meta["rank"][1] + 3 * meta["n_chains"] * room * (3 * room + 2 * n))
     if n_bytes > _memory():
         raise UnreadableFileError(
             f"the model needs {n_bytes / 2**30:.3g} GiB of memory, and this machine has {_memory() / 2**30:.3g}; "
@@ -362,7 +369,7 @@ def _model_of(meta: dict[str, Any], arrays: Arrays, data: TrainingData) -> Model
     numbers = {name: meta["model"][name] for name in MODEL_NUMBERS}
     _require(0.0 < numbers["n_atoms"] <= MAX_ATOMS, "the expected number of atoms")
     _require(arrays["model.grid"].size <= MAX_GRID, "the number of values of the sharpness")
-    model = assemble_model(data, arrays["model.grid"], arrays["model.grid_log_prior"], **numbers)
+    model = assemble_model(data, arrays["model.grid"], arrays["model.grid_log_prior"], Rank(*meta["rank"]), **numbers)
     return model._replace(rows=arrays["model.rows"])
 
 

@@ -23,15 +23,14 @@ from widestable._kernels.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, L
 from widestable._kernels.sweep import run
 from widestable._kernels.tuples import Chain, Model, Plan
 from widestable.inputs import check_training
+from widestable.levy.kernels import choose_rank, make_kernels, with_sharpness
 from widestable.levy.state import (
     assemble_model,
     chain_from_atoms,
     draw_atoms,
     make_buffers,
-    make_kernels,
     make_model,
     make_work,
-    with_sharpness,
 )
 from widestable.network import unit_patterns
 from widestable.storage import MODEL_NUMBERS
@@ -65,7 +64,7 @@ def small_model(d: int = 1, smooth: bool = False) -> Model:
     model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS)
     if smooth:
         numbers = {name: getattr(model, name) for name in MODEL_NUMBERS}
-        model = assemble_model(data, GRID, np.log(GRID_PRIOR), **numbers)
+        model = assemble_model(data, GRID, np.log(GRID_PRIOR), choose_rank(data.y.size), **numbers)
     return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA))
 
 

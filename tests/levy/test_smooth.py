@@ -19,8 +19,9 @@ from tests.levy.test_run import no_data
 from widestable import StableRegressor
 from widestable._kernels.tuples import Plan
 from widestable.inputs import check_training
+from widestable.levy.kernels import with_sharpness
 from widestable.levy.run import Setup, extend, sample_fixed, start, warm_up
-from widestable.levy.state import SHARPNESS_GRID, log_prior_sharpness, make_model, with_sharpness
+from widestable.levy.state import SHARPNESS_GRID, log_prior_sharpness, make_model
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder, log_scale_of_mark
 

@@ -11,6 +11,7 @@ from .names import ALPHA, LOG_NU, REFLECTION, ROTATION
 from .reflection import reflect
 from .rotation import QUARTER_TURN, rotate
 from .scale import update_scale
+from .tree import has_tree
 
 # An atom whose scale explains less than this part of the noise is turned once only: it hardly matters.
 MATTERS = math.log(0.1)
@@ -24,11 +25,12 @@ def update_atom(chain, model, plan, work, rng, k):
     n = work.tau.size
     detach(chain, model, work, k)
     update_scale(chain, model, work, rng, k)
-    for i in range(n):
-        total = 0.0
-        for j in range(model.Z.shape[1]):
-            total += chain.h[k, j] * model.Z[i, j]
-        work.projection[i] = total
+    if not has_tree(model):
+        for i in range(n):
+            total = 0.0
+            for j in range(model.Z.shape[1]):
+                total += chain.h[k, j] * model.Z[i, j]
+            work.projection[i] = total
     # The number of tries may depend on the scale and on the noise, which these moves leave alone.
     log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
     n_rotations, n_reflections, largest = 1, 0, QUARTER_TURN
@@ -37,7 +39,8 @@ def update_atom(chain, model, plan, work, rng, k):
     for _ in range(n_rotations):
         chain.tally[ROTATION, 0] += 1
         chain.tally[ROTATION, 1] += rotate(chain, model, work, rng, k, largest)
-    if n > 0:
+    # Reflections look at every row, so they are left out where rows are many.
+    if n > 0 and not has_tree(model):
         for _ in range(n_reflections):
             chain.tally[REFLECTION, 0] += 1
             chain.tally[REFLECTION, 1] += reflect(chain, model, work, rng, k)

@@ -8,6 +8,8 @@ from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import attach, detach, evaluate, log_gain
 from .names import ALPHA, ATOMS, LOG_NU, A, B
+from .row_products import weigh_pattern
+from .tree import has_tree, plant_pattern
 from .unit import pattern_of, rotate_pattern
 
 
@@ -20,9 +22,13 @@ def birth(chain, model, work, rng):
     for j in range(model.Z.shape[1]):
         chain.h[k, j] = rng.standard_normal()
     chain.log_mark[k] = math.log(model.n_atoms) + math.log(1.0 - rng.random())
-    pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
-    rotate_pattern(work.tau, model.basis, work.t)
-    if not evaluate(chain, model, work, work.tau, work.t, work.s, work.number):
+    if has_tree(model):
+        plant_pattern(model, work, chain.h[k])
+    else:
+        pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
+        rotate_pattern(work.tau, model.basis, work.t)
+    weigh_pattern(chain, model, work.tau, work.c, work.number)
+    if not evaluate(chain, model, work, work.tau, work.t, work.c, work.s, work.number):
         return 0
     log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
     log_ratio = log_gain(log_v, work.number[A], work.number[B]) + math.log(model.n_atoms / (k + 1.0))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .jit import inner_kernel
 from .names import ATOMS, GROUPS
+from .row_products import weigh_groups
 from .unit import pattern_of, rotate_pattern
 
 
 @inner_kernel
 def rebuild_groups(chain, model, work):
     """Sort the atoms into groups of equal pattern, oriented so that the first row is positive."""
-    n = model.y.size
+    n = model.row_y.size
     chain.counts[GROUPS] = 0
     for k in range(chain.counts[ATOMS]):
         pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
@@ -43,6 +44,7 @@ def same(x, y):
 
 @inner_kernel
 def rotate_groups(chain, model):
-    """Recompute T = tau B from scratch, so that rounding from many flips does not add up."""
+    """Recompute T = tau B, and products over the rows, so that rounding from many flips does not add up."""
     for g in range(chain.counts[GROUPS]):
         rotate_pattern(chain.tau[g], model.basis, chain.T[g])
+    weigh_groups(chain, model)

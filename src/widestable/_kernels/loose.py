@@ -1,7 +1,8 @@
 """A loose atom: one taken out of the system, moved freely against the others, and put back.
 
-`work.tau`, `work.t`, `work.s`, `work.number` describe it where it is; the same names with `_new` where a move
-proposes to put it. `work.number` holds (t'Pt, t'Py, a, b), a and b with the other atoms integrated out.
+`work.tau`, `work.t`, `work.c`, `work.s`, `work.number` describe it where it is; the same names with `_new` where a move
+proposes to put it. `work.number` holds (t'Pt, t'Py, a, b), a and b with the other atoms integrated out; it and `work.c`
+also hold inner products over the rows, which only a low-rank remainder needs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from .algebra import dot, row_dot
 from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
-from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, T_Y, A, B
+from .names import ALPHA, ATOMS, GROUPS, LOG_NU, N_NUMBERS, T_T, T_Y, W_T, W_Y, A, B
 from .system import inverse_scale, invert_again, log_sum, put_in, take_out
 
 # Below this part of t'Pt the subtraction that makes `a` loses digits, and a sum of squares takes its place.
@@ -49,22 +50,26 @@ def equal_group(chain, tau, s, number):
 
 
 @inner_kernel
-def evaluate(chain, model, work, tau, t, s, number):
-    """Fill `s` and `number` for pattern tau (t in the eigenbasis); False when its digits are lost."""
+def evaluate(chain, model, work, tau, t, c, s, number):
+    """Fill `s` and `number` for pattern tau (t in the eigenbasis); False when its digits are lost.
+
+    Its inner products over the rows must be in `c` and `number` already, unless the remainder has full rank.
+    """
     n = t.size
     n_groups = chain.counts[GROUPS]
     scaled = work.scaled_row
     for i in range(n):
         scaled[i] = t[i] * chain.precision[i]
-    number[T_T] = dot(scaled, t, n)
-    number[T_Y] = dot(scaled, model.y, n)
+    rest = chain.rest_precision[0]
+    number[T_T] = dot(scaled, t, n) + rest * number[W_T]
+    number[T_Y] = dot(scaled, model.y, n) + rest * number[W_Y]
     for g in range(n_groups):
-        s[g] = row_dot(chain.T, g, scaled, n)
-    return integrate_others(chain, model, work, tau, t, s, number)
+        s[g] = row_dot(chain.T, g, scaled, n) + rest * c[g]
+    return integrate_others(chain, model, work, tau, t, c, s, number)
 
 
 @inner_kernel
-def integrate_others(chain, model, work, tau, t, s, number):
+def integrate_others(chain, model, work, tau, t, c, s, number):
     """a = t'Pt - s'Rs and b = t'Py - s'Ru; False when the first is lost to rounding."""
     n_groups = chain.counts[GROUPS]
     p = work.p
@@ -81,7 +86,7 @@ def integrate_others(chain, model, work, tau, t, s, number):
     for g in range(n_groups):
         work.q[g] = row_dot(chain.R, g, chain.u, n_groups)
     refine(chain, chain.u, work.q, work.r, n_groups)
-    add_squares(chain, model, t, p, work.q, number)
+    add_squares(chain, model, t, c, p, work.q, number)
     return number[A] > LOST * number[T_T]
 
 
@@ -95,7 +100,7 @@ def refine(chain, s, p, r, n_groups):
 
 
 @inner_kernel
-def add_squares(chain, model, t, p, q, number):
+def add_squares(chain, model, t, c, p, q, number):
     """a = |t - T'p|_P^2 + |p|_V^2 and b = (t - T'p, y - T'q)_P + (p, q)_V.
 
     With p = R s and q = R u these are the a and b above, and errors of p and q enter multiplied by each other only:
@@ -114,8 +119,24 @@ def add_squares(chain, model, t, p, q, number):
         inverse_v = inverse_scale(chain.log_group_scale[g])
         a += p[g] * p[g] * inverse_v
         b += p[g] * q[g] * inverse_v
+    if model.n_rest > 0:
+        a_rest, b_rest = squares_over_rows(chain, c, p, q, number)
+        a += chain.rest_precision[0] * a_rest
+        b += chain.rest_precision[0] * b_rest
     number[A] = a
     number[B] = b
+
+
+@inner_kernel
+def squares_over_rows(chain, c, p, q, number):
+    """|tau - p'tau|_W^2 and (tau - p'tau, y - q'tau)_W from inner products over the rows."""
+    n_groups = chain.counts[GROUPS]
+    a, b = number[W_T], number[W_Y]
+    for g in range(n_groups):
+        Cp = row_dot(chain.C, g, p, n_groups)
+        a += p[g] * (Cp - 2.0 * c[g])
+        b += q[g] * (Cp - c[g]) - p[g] * chain.w_y[g]
+    return a, b
 
 
 @inner_kernel
@@ -154,11 +175,13 @@ def drop_group(chain, g):
             chain.group[k] = g
     for i in range(chain.tau.shape[1]):
         chain.tau[g, i] = chain.tau[last, i]
+    for i in range(chain.T.shape[1]):
         chain.T[g, i] = chain.T[last, i]
     chain.log_group_scale[g] = chain.log_group_scale[last]
     chain.u[g] = chain.u[last]
+    chain.w_y[g] = chain.w_y[last]
     chain.members[g] = chain.members[last]
-    for M in (chain.S, chain.R):
+    for M in (chain.S, chain.R, chain.C):
         for j in range(last):
             M[g, j] = M[last, j]
         M[g, g] = M[last, last]
@@ -170,14 +193,17 @@ def drop_group(chain, g):
 def detach(chain, model, work, k):
     """Take atom k out of the system; its pattern and its numbers are left in `work`."""
     g = chain.group[k]
-    n = work.tau.size
-    for i in range(n):
+    for i in range(work.tau.size):
         work.tau[i] = chain.tau[g, i]
+    for i in range(work.t.size):
         work.t[i] = chain.T[g, i]
     for j in range(chain.counts[GROUPS]):
         work.s[j] = chain.S[g, j]
+        work.c[j] = chain.C[g, j]
     work.number[T_T] = chain.S[g, g]
     work.number[T_Y] = chain.u[g]
+    work.number[W_T] = chain.C[g, g]
+    work.number[W_Y] = chain.w_y[g]
     is_safe = take_out(chain.R, g, chain.counts[GROUPS])
     chain.members[g] -= 1
     if chain.members[g] > 0:
@@ -186,10 +212,11 @@ def detach(chain, model, work, k):
     chain.group[k] = -1
     if chain.members[g] == 0:
         work.s[g] = work.s[chain.counts[GROUPS] - 1]
+        work.c[g] = work.c[chain.counts[GROUPS] - 1]
         drop_group(chain, g)
     if not is_safe:
         invert_again(chain, work)
-    if not integrate_others(chain, model, work, work.tau, work.t, work.s, work.number):
+    if not integrate_others(chain, model, work, work.tau, work.t, work.c, work.s, work.number):
         work.number[A] = max(work.number[A], LOST * work.number[T_T])
 
 
@@ -203,11 +230,13 @@ def orient(chain, work, k):
         chain.h[k, j] = -chain.h[k, j]
     for i in range(n):
         work.tau[i] = -work.tau[i]
+    for i in range(work.t.size):
         work.t[i] = -work.t[i]
     for g in range(chain.counts[GROUPS]):
         work.s[g] = -work.s[g]
-    work.number[T_Y] = -work.number[T_Y]
-    work.number[B] = -work.number[B]
+        work.c[g] = -work.c[g]
+    for j in (T_Y, B, W_Y):
+        work.number[j] = -work.number[j]
 
 
 @inner_kernel
@@ -235,15 +264,20 @@ def append_group(chain, work, g):
     """Make group g out of the loose atom, with zeros in the inverse."""
     for i in range(work.tau.size):
         chain.tau[g, i] = work.tau[i]
+    for i in range(work.t.size):
         chain.T[g, i] = work.t[i]
     for j in range(g):
         chain.S[g, j] = work.s[j]
         chain.S[j, g] = work.s[j]
+        chain.C[g, j] = work.c[j]
+        chain.C[j, g] = work.c[j]
         chain.R[g, j] = 0.0
         chain.R[j, g] = 0.0
     chain.S[g, g] = work.number[T_T]
+    chain.C[g, g] = work.number[W_T]
     chain.R[g, g] = 0.0
     chain.u[g] = work.number[T_Y]
+    chain.w_y[g] = work.number[W_Y]
     chain.members[g] = 1
     chain.counts[GROUPS] = g + 1
 
@@ -251,13 +285,21 @@ def append_group(chain, work, g):
 @inner_kernel
 def accept_new(chain, work, h, k):
     """Make the proposed place of the loose atom its place."""
-    for j in range(h.size):
-        chain.h[k, j] = h[j]
     for i in range(work.tau.size):
         work.tau[i] = work.tau_new[i]
-        work.t[i] = work.t_new[i]
         work.projection[i] = work.projection_new[i]
+    accept_products(chain, work, h, k)
+
+
+@inner_kernel
+def accept_products(chain, work, h, k):
+    """The same but for the pattern over the rows, which the caller has changed."""
+    for j in range(h.size):
+        chain.h[k, j] = h[j]
+    for i in range(work.t.size):
+        work.t[i] = work.t_new[i]
     for g in range(chain.counts[GROUPS]):
         work.s[g] = work.s_new[g]
-    for j in range(4):
+        work.c[g] = work.c_new[g]
+    for j in range(N_NUMBERS):
         work.number[j] = work.number_new[j]

@@ -31,7 +31,7 @@ class Components(NamedTuple):
 
     g: FloatArray  # (M,) scale of the remainder
     sigma2: FloatArray  # (M,)
-    coefficient: FloatArray  # (M, n)
+    coefficient: FloatArray  # (M, m)
     first: IntArray  # (M + 1,) where the atoms of each draw begin
     h: FloatArray  # (atoms, d + 1)
     size: FloatArray  # (atoms,)
@@ -40,11 +40,11 @@ class Components(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """The training rows and the eigenbasis of their kernel."""
+    """The training rows, or m landmarks that stand for them, and the eigenbasis of the kernel."""
 
-    Z: FloatArray  # (n, d + 1)
-    basis: FloatArray  # (n, n)
-    eigenvalues: FloatArray  # (n,)
+    Z: FloatArray  # (m, d + 1)
+    basis: FloatArray  # (m, r)
+    eigenvalues: FloatArray  # (r,)
     sharpness: float
 
 

@@ -11,7 +11,7 @@ from .algebra import dot, dot3, rows_dot
 from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import SUSPICIOUS, attach, detach, evaluate
-from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, A, B
+from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, W_T, W_Y, A, B
 from .scale import SPAN
 from .system import LOG_TINY, inverse_scale
 
@@ -59,27 +59,63 @@ def update_pair(chain, model, work, rng):
     n_atoms = chain.counts[ATOMS]
     if n_atoms < 2:
         return
-    n = work.tau.size
     k = int(n_atoms * rng.random())
     j = draw_partner(chain, rng, k, work.s_new)
     detach(chain, model, work, k)
-    for i in range(n):
-        work.tau_new[i] = work.tau[i]
-        work.t_new[i] = work.t[i]
-    detach(chain, model, work, j)
-    evaluate(chain, model, work, work.tau_new, work.t_new, work.s_new, work.number_new)
+    set_aside(chain, work)
+    cross_rows = detach_second(chain, model, work, j)
+    evaluate(chain, model, work, work.tau_new, work.t_new, work.c_new, work.s_new, work.number_new)
     # integrate_others left R s of the atom k in work.p.
-    cross = dot3(work.t, work.t_new, chain.precision, n) - dot(work.s, work.p, chain.counts[GROUPS])
+    cross = dot3(work.t, work.t_new, chain.precision, work.t.size) - dot(work.s, work.p, chain.counts[GROUPS])
+    cross += chain.rest_precision[0] * cross_rows
     # Where patterns nearly depend on others the cross term has no digits; that does not involve these two marks.
     one, two = work.number_new, work.number
     if one[A] > SUSPICIOUS * one[T_T] and two[A] > SUSPICIOUS * two[T_T]:
         shift_marks(chain, model, work, rng, k, j, cross)
+    n_groups = chain.counts[GROUPS]
     attach(chain, work, j)
-    for i in range(n):
-        work.tau[i] = work.tau_new[i]
-        work.t[i] = work.t_new[i]
-    evaluate(chain, model, work, work.tau, work.t, work.s, work.number)
+    if chain.counts[GROUPS] > n_groups:
+        work.c_new[n_groups] = cross_rows
+    take_back(chain, work)
+    evaluate(chain, model, work, work.tau, work.t, work.c, work.s, work.number)
     attach(chain, work, k)
+
+
+@inner_kernel
+def set_aside(chain, work):
+    """Keep the pattern of the loose atom and its products over the rows while another one is loose."""
+    for i in range(work.tau.size):
+        work.tau_new[i] = work.tau[i]
+    for i in range(work.t.size):
+        work.t_new[i] = work.t[i]
+    for g in range(chain.counts[GROUPS]):
+        work.c_new[g] = work.c[g]
+    for j in (W_T, W_Y):
+        work.number_new[j] = work.number[j]
+
+
+@inner_kernel
+def take_back(chain, work):
+    """The opposite of `set_aside`."""
+    for i in range(work.tau.size):
+        work.tau[i] = work.tau_new[i]
+    for i in range(work.t.size):
+        work.t[i] = work.t_new[i]
+    for g in range(chain.counts[GROUPS]):
+        work.c[g] = work.c_new[g]
+    for j in (W_T, W_Y):
+        work.number[j] = work.number_new[j]
+
+
+@inner_kernel
+def detach_second(chain, model, work, j):
+    """Take out another atom; returns its product over the rows with the one set aside, whose others are kept."""
+    g, last = chain.group[j], chain.counts[GROUPS] - 1
+    cross_rows = work.c_new[g]
+    detach(chain, model, work, j)
+    if chain.counts[GROUPS] == last:
+        work.c_new[g] = work.c_new[last]
+    return cross_rows
 
 
 @inner_kernel

@@ -52,27 +52,52 @@ def split_sizes(chain, work, rng, group_size, size):
 
 
 @inner_kernel
-def draw_function(chain, model, rng, group_size, rotated, remainder, coefficient, f):
+def draw_function(chain, model, work, rng, group_size, coefficient, f):
     """f at `model.rows` given sizes; `coefficient` = B P (y - T' size), all that prediction needs of y."""
     n = model.y.size
+    rest = chain.rest_precision[0]
+    residual, rotated, remainder = work.t_new, work.t, work.scaled_row
     g_scale = math.exp(log_remainder(chain.theta[ALPHA], chain.theta[LOG_NU], model.n_atoms))
     sigma2 = math.exp(chain.theta[LOG_SIGMA2])
     for i in range(n):
-        residual = model.y[i]
+        residual[i] = model.y[i]
         for g in range(chain.counts[GROUPS]):
-            residual -= group_size[g] * chain.T[g, i]
-        rotated[i] = residual * chain.precision[i]
+            residual[i] -= group_size[g] * chain.T[g, i]
+        p = chain.precision[i] + rest
+        rotated[i] = residual[i] * p
         spread = g_scale * model.eigenvalues[i]
-        sd = math.sqrt(spread * sigma2 * chain.precision[i])
+        sd = math.sqrt(spread * sigma2 * p)
         remainder[i] = spread * rotated[i] + sd * rng.standard_normal()
-    for i in range(n):
-        coefficient[i] = row_dot(model.basis, i, rotated, n)
+    for i in range(coefficient.size):
+        coefficient[i] = row_dot(model.landmark_basis, i, rotated, n)
     for r in range(model.rows.size):
         row = model.rows[r]
         total = row_dot(model.basis, row, remainder, n) / model.weight[row]
+        atoms = 0.0
         for g in range(chain.counts[GROUPS]):
             total += group_size[g] * chain.tau[g, row]
+            atoms += group_size[g] * chain.tau[g, row]
+        if model.n_rest > 0:
+            total += draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2)
         f[r] = total
+
+
+@inner_kernel
+def draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2):
+    """What lies outside the leading dimensions at one row, given the residual y - atoms inside them.
+
+    Its dependence between rows, of order r / n, is left out.
+    """
+    n = residual.size
+    weight = model.weight[row]
+    inside, share = 0.0, 0.0
+    for i in range(n):
+        inside += model.basis[row, i] * residual[i] / weight
+        share += model.basis[row, i] ** 2 / weight
+    rest = chain.rest_precision[0]
+    spread = g_scale * model.rest_eigenvalue
+    mean = spread * rest * (model.row_y[row] - atoms - inside)
+    return mean + math.sqrt(max(1.0 - share, 0.0) * spread * sigma2 * rest / weight) * rng.standard_normal()
 
 
 @inner_kernel
@@ -86,7 +111,7 @@ def record(chain, model, work, rng, out, draw):
     out.n_atoms[draw] = chain.counts[ATOMS]
     draw_group_sizes(chain, work, rng, work.group_size)
     split_sizes(chain, work, rng, work.group_size, out.size[draw])
-    draw_function(chain, model, rng, work.group_size, work.t, work.scaled_row, out.coefficient[draw], out.f[draw])
+    draw_function(chain, model, work, rng, work.group_size, out.coefficient[draw], out.f[draw])
     for k in range(chain.counts[ATOMS]):
         out.log_mark[draw, k] = chain.log_mark[k]
         for j in range(chain.h.shape[1]):

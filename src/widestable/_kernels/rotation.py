@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from .jit import inner_kernel
-from .propose import try_hyperplane
+from .propose import try_flips, try_hyperplane
+from .tree import has_tree
 
 # The angle is log-uniform between a fraction of a data spacing and the largest turn that is asked for.
-LOG_SMALLEST = math.log(1e-3)
+SMALLEST = 1e-3
 QUARTER_TURN = 0.5 * math.pi
 
 
@@ -16,11 +17,14 @@ QUARTER_TURN = 0.5 * math.pi
 def rotate(chain, model, work, rng, k, largest):
     """One rotation of the loose atom k by at most `largest`; returns 1 when accepted."""
     n, width = model.Z.shape
-    angle = math.exp(LOG_SMALLEST + (math.log(largest) - LOG_SMALLEST) * rng.random())
+    log_smallest = math.log(min(SMALLEST, 1.0 / max(n, 1)))
+    angle = math.exp(log_smallest + (math.log(largest) - log_smallest) * rng.random())
     cosine, sine = math.cos(angle), math.sin(angle)
     for j in range(width):
         work.xi[j] = rng.standard_normal()
         work.h_new[j] = cosine * chain.h[k, j] + sine * work.xi[j]
+    if has_tree(model):
+        return try_flips(chain, model, work, rng, k)
     for i in range(n):
         total = 0.0
         for j in range(width):

@@ -23,7 +23,9 @@ def use_sharpness(model, place):
     """Make the kernel of one place on the grid the one in use."""
     model.sharpness = model.grid[place]
     model.basis = model.grid_basis[place]
+    model.landmark_basis = model.grid_landmark_basis[place]
     model.eigenvalues = model.grid_eigenvalues[place]
+    model.rest_eigenvalue = model.grid_rest_eigenvalue[place]
     model.y = model.grid_y[place]
     model.log_diagonal = model.grid_log_diagonal[place]
 

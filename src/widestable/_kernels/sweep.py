@@ -56,6 +56,7 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
     work.total_precision[0] = 1e-300
     for i in range(model.y.size):
         work.total_precision[0] += chain.precision[i]
+    work.total_precision[0] += model.row_y.size * chain.rest_precision[0]
     if model.has_atoms:
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.

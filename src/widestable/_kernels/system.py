@@ -1,8 +1,12 @@
 """The Woodbury system of a chain: y given the patterns, with all sizes integrated out.
 
-In the eigenbasis of the weighted kernel the covariance of y is `diag(1/precision) + T' V T` with one row of T
+In the eigenbasis of the weighted kernel the covariance of y is `diag(1/p) + T' V T` with one row of T
 for each distinct pattern (a *group* of atoms, whose scales add up). With `S = T P T'` and `M = V^-1 + S` the chain
 keeps S, u = T P y and R = M^-1, and takes groups out of R and puts them back in O(G^2).
+
+Outside the leading r dimensions p is a constant, the rest's precision q. There x'Py is q times x'Wy over the rows, less
+its part in those dimensions; so `precision` holds p - q, and q times an inner product over the rows is added. With
+r = n, q is 0.
 """
 
 from __future__ import annotations
@@ -37,11 +41,13 @@ def log_sum(x, y):
 
 @inner_kernel
 def set_precision(model, alpha, log_nu, log_sigma2, precision):
-    """precision_i = 1 / (g lam_i + sigma2)."""
+    """precision_i = 1 / (g lam_i + sigma2) less that of the rest, which is returned."""
     g = math.exp(log_remainder(alpha, log_nu, model.n_atoms))
     sigma2 = math.exp(log_sigma2)
+    rest = 1.0 / (g * model.rest_eigenvalue + sigma2) if model.n_rest > 0 else 0.0
     for i in range(precision.size):
-        precision[i] = 1.0 / (g * model.eigenvalues[i] + sigma2)
+        precision[i] = 1.0 / (g * model.eigenvalues[i] + sigma2) - rest
+    return rest
 
 
 @inner_kernel
@@ -55,15 +61,15 @@ def set_group_scales(chain, log_mark, alpha, log_nu, log_group_scale):
 
 
 @inner_kernel
-def set_gram(chain, model, precision, S, u, scaled):
+def set_gram(chain, model, precision, rest, S, u, scaled):
     """S = T P T' and u = T P y for the groups present."""
     n = precision.size
     for g in range(chain.counts[GROUPS]):
         for i in range(n):
             scaled[i] = chain.T[g, i] * precision[i]
-        u[g] = dot(scaled, model.y, n)
+        u[g] = dot(scaled, model.y, n) + rest * chain.w_y[g]
         for j in range(g + 1):
-            S[g, j] = row_dot(chain.T, j, scaled, n)
+            S[g, j] = row_dot(chain.T, j, scaled, n) + rest * chain.C[g, j]
             S[j, g] = S[g, j]
 
 
@@ -92,21 +98,24 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scal
     n = model.y.size
     n_groups = chain.counts[GROUPS]
     precision = work.precision
-    set_precision(model, alpha, log_nu, log_sigma2, precision)
-    set_gram(chain, model, precision, work.S, work.u, work.scaled_row)
+    rest = set_precision(model, alpha, log_nu, log_sigma2, precision)
+    work.rest_precision[0] = rest
+    set_gram(chain, model, precision, rest, work.S, work.u, work.scaled_row)
     ok, log_det = factor(log_group_scale, work.S, n_groups, work.E, work.scaled, work.L)
     if not ok:
         return -math.inf
     for i in range(n):
-        log_det -= math.log(precision[i])
+        log_det -= math.log(precision[i] + rest)
+    if model.n_rest > 0:
+        log_det -= model.n_rest * math.log(rest)
     for g in range(n_groups):
         work.z[g] = work.u[g] * work.E[g]
     solve_lower(work.L, work.z, work.z, n_groups)
-    quadratic = dot3(model.y, model.y, precision, n) - dot(work.z, work.z, n_groups)
+    quadratic = dot3(model.y, model.y, precision, n) + rest * model.sum_y2 - dot(work.z, work.z, n_groups)
     if not math.isfinite(log_det + quadratic):
         return -math.inf
     within = model.n_extra * (LOG_2PI + log_sigma2) + model.ss_within * math.exp(-log_sigma2)
-    return 0.5 * (model.sum_log_weight - n * LOG_2PI - log_det - quadratic - within)
+    return 0.5 * (model.sum_log_weight - model.row_y.size * LOG_2PI - log_det - quadratic - within)
 
 
 @inner_kernel
@@ -120,6 +129,7 @@ def refresh(chain, model, work):
         return value
     for i in range(model.y.size):
         chain.precision[i] = work.precision[i]
+    chain.rest_precision[0] = work.rest_precision[0]
     unscale_inverse(chain, work)
     for g in range(n_groups):
         chain.u[g] = work.u[g]

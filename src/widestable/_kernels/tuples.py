@@ -12,26 +12,43 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Model(NamedTuple):
-    """Everything that stays the same during sampling: n rows, inputs of width d + 1 with a constant in front."""
+    """Everything that stays the same during sampling: n rows, inputs of width d + 1 with a constant in front.
+
+    The kernel of the weighted rows, W^(1/2) K W^(1/2), is known by its leading r eigenvalues and eigenvectors U, the
+    other n - r eigenvalues being put equal to their mean. With up to a few thousand rows r = n, and nothing is left
+    out; beyond, the leading part comes from m landmarks.
+    """
 
     Z: FloatArray  # (n, d + 1)
     row_norm: FloatArray  # (n,) lengths of the rows of Z
     weight: FloatArray  # (n,)
     row_y: FloatArray  # (n,) mean output of each row
-    # The kernel in use, that of one sharpness; compiled code sets these five when the sharpness changes.
-    basis: FloatArray  # (n, n) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
-    eigenvalues: FloatArray  # (n,) of W^(1/2) K W^(1/2)
-    y: FloatArray  # (n,) U' W^(1/2) row_y
+    sum_y2: float  # row_y' W row_y
+    landmarks: FloatArray  # (m, d + 1) rows whose covariances make predictions: all of Z when r = n
+    n_rest: int  # n - r
+    # The kernel in use, that of one sharpness; compiled code sets these seven when the sharpness changes.
+    basis: FloatArray  # (n, r) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
+    landmark_basis: FloatArray  # (m, r) turns covariances with the landmarks into the eigenbasis; B when r = n
+    eigenvalues: FloatArray  # (r,) of W^(1/2) K W^(1/2)
+    rest_eigenvalue: float  # the mean of the others
+    y: FloatArray  # (r,) U' W^(1/2) row_y
     sharpness: float  # infinity: sign units
     log_diagonal: float  # log of the mean of K(x, x) over the rows
     # The same for every sharpness on the grid, made when first needed.
     grid: FloatArray  # (G,) values of the sharpness; one value when it is fixed
     grid_log_prior: FloatArray  # (G,)
     grid_log_diagonal: FloatArray  # (G,)
-    grid_basis: FloatArray  # (G, n, n)
-    grid_eigenvalues: FloatArray  # (G, n)
-    grid_y: FloatArray  # (G, n)
+    grid_basis: FloatArray  # (G, n, r)
+    grid_landmark_basis: FloatArray  # (G, m, r)
+    grid_eigenvalues: FloatArray  # (G, r)
+    grid_rest_eigenvalue: FloatArray  # (G,)
+    grid_y: FloatArray  # (G, r)
     is_made: npt.NDArray[np.bool_]  # (G,)
+    # A binary tree over the rows, node i above nodes 2i + 1 and 2i + 2; without nodes unless rows are many.
+    node_rows: IntArray  # (nodes, 2) first row and end
+    node_centre: FloatArray  # (nodes, d + 1)
+    node_radius: FloatArray  # (nodes,)
+    node_basis: FloatArray  # (nodes, r) sum of the rows of the basis
     n_extra: float  # number of observations beyond one a row
     ss_within: float  # sum of squares within rows
     sum_log_weight: float
@@ -68,10 +85,13 @@ class Chain(NamedTuple):
     group: IntArray  # (K,) group of each atom: atoms of one pattern
     members: IntArray  # (K,) atoms in each group
     tau: FloatArray  # (K, n) pattern of each group
-    T: FloatArray  # (K, n) the same in the eigenbasis
+    T: FloatArray  # (K, r) the same in the eigenbasis
+    C: FloatArray  # (K, K) tau W tau', and
+    w_y: FloatArray  # (K,) tau W y: used when r < n only
     log_group_scale: FloatArray  # (K,) log of the summed scales of each group
-    precision: FloatArray  # (n,) 1 / (g lam + sigma2)
-    S: FloatArray  # (K, K) T P T'
+    precision: FloatArray  # (r,) 1 / (g lam + sigma2), less
+    rest_precision: FloatArray  # (1,) the same of the rest
+    S: FloatArray  # (K, K) T P T', the rest included
     R: FloatArray  # (K, K) (V^-1 + S)^-1
     u: FloatArray  # (K,) T P y
     log_step: FloatArray  # (moves,) adapted while warming up
@@ -86,6 +106,9 @@ class Work(NamedTuple):
     saved: Chain  # the state to go back to when a sweep fails
     trial: Chain  # the state that a change of the sharpness proposes
     total_precision: FloatArray
+    rest_precision: FloatArray
+    flipped: IntArray
+    stack: IntArray
     tau: FloatArray
     tau_new: FloatArray
     t: FloatArray
@@ -95,6 +118,8 @@ class Work(NamedTuple):
     weights: FloatArray
     scaled_row: FloatArray
     precision: FloatArray
+    c: FloatArray
+    c_new: FloatArray
     s: FloatArray
     s_new: FloatArray
     p: FloatArray
@@ -123,6 +148,6 @@ class Buffers(NamedTuple):
     h: FloatArray  # (draws, K, d + 1)
     log_mark: FloatArray  # (draws, K)
     size: FloatArray  # (draws, K)
-    coefficient: FloatArray  # (draws, n)
+    coefficient: FloatArray  # (draws, m)
     f: FloatArray  # (draws, rows)
     log_density: FloatArray  # (draws,)

@@ -29,11 +29,10 @@ def pattern_of(h, Z, sharpness, projection, tau):
 
 @inner_kernel
 def rotate_pattern(tau, basis, t):
-    """t = B' tau: the pattern in the eigenbasis, from scratch in O(n^2)."""
-    n = tau.size
-    for j in range(n):
+    """t = B' tau: the pattern in the eigenbasis, from scratch in O(n r)."""
+    for j in range(t.size):
         t[j] = 0.0
-    for i in range(n):
+    for i in range(tau.size):
         add_row(basis, i, tau[i], t)
 
 

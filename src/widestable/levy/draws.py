@@ -24,7 +24,8 @@ class ChainDraws:
     sharpness : (m,) of the units; infinite for sign units.
     log_density : (m,) log likelihood plus log prior of the inferred parameters, sizes integrated out.
     f : (m, rows) function at the stored training rows, remainder included.
-    coefficient : (m, n) (g K + noise)^-1 (y - atoms) at the training rows: what prediction needs of y.
+    coefficient : (m, n) (g K + noise)^-1 (y - atoms) at the training rows, or for the landmarks of a low-rank
+        remainder: what prediction needs of y.
     n_atoms : (m,) atoms of each draw.
     h : (sum of n_atoms, d + 1) hyperplanes, draw after draw.
     log_mark : (sum of n_atoms,) log marks.

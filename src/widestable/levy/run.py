@@ -16,8 +16,9 @@ from .._kernels.sweep import run as run_sweeps
 from .._kernels.tuples import Buffers, Chain, FloatArray, Model, Plan, Work
 from ..diagnostics import LEAST_DRAWS, has_converged
 from .draws import ChainDraws, concatenate, every, pack
+from .kernels import make_kernels_near
 from .progress import Reporter
-from .state import make_buffers, make_kernels_near, make_work, sort_groups, start_chain
+from .state import make_buffers, make_work, sort_groups, start_chain
 
 logger = logging.getLogger(__name__)
 

@@ -1,19 +1,19 @@
-"""Make what a chain needs: the model from the data, its kernels, a first state, working memory, room for draws."""
+"""Make what a chain needs: the model from the data, a first state, working memory, room for draws."""
 
 from __future__ import annotations
 
 import math
-from threading import Lock
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from .._kernels.names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2, N_MOVES, SHARPNESS, SWEEPS
+from .._kernels.names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2, N_MOVES, N_NUMBERS, SHARPNESS, SWEEPS
 from .._kernels.sweep import initialise
 from .._kernels.tuples import Buffers, Chain, FloatArray, IntArray, Model, Work
 from ..inputs import TrainingData
-from ..network import add_constant, arcsine_kernel, kernel_diagonal
+from ..network import add_constant, kernel_diagonal
+from .kernels import MAX_DENSE_ROWS, Rank, choose_landmarks, choose_rank, make_kernels_near, with_sharpness
+from .tree import balls, node_ranges
 
 ALPHA_RANGE = (0.05, 1.99)
 LOG_NU_SD = 1.5
@@ -22,8 +22,6 @@ MAX_STORED_ROWS = 500
 # function of standardised inputs, the largest a step across a thousandth of their s.d.
 SHARPNESS_GRID = np.geomspace(0.1, 1000.0, 21)
 SHARPNESS_CENTRE, SHARPNESS_SCALE = 0.3, 0.6
-
-_MAKING = Lock()
 
 
 def make_model(
@@ -34,13 +32,18 @@ def make_model(
     sigma2: float | None,
     n_atoms: float,
     sharpness: float | None = math.inf,
+    max_dense_rows: int = MAX_DENSE_ROWS,
 ) -> Model:
-    """Gather what the moves need (units of `data`); None stands for what is inferred."""
+    """Gather what the moves need (units of `data`); None stands for what is inferred.
+
+    With more than `max_dense_rows` distinct rows the remainder is of low rank.
+    """
     grid = SHARPNESS_GRID if sharpness is None else np.array([sharpness])
     model = assemble_model(
         data,
         grid,
         log_prior_sharpness(grid),
+        choose_rank(data.y.size, max_dense_rows),
         n_atoms=float(n_atoms),
         infer_alpha=alpha is None,
         infer_nu=nu is None,
@@ -53,29 +56,44 @@ def make_model(
     return model if sharpness is None else with_sharpness(model, 0)
 
 
-def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, **numbers: Any) -> Model:
+def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, rank: Rank, **numbers: Any) -> Model:
     """A model whose kernels are still to be made, one for each sharpness on the grid."""
-    n = data.y.size
-    Z = add_constant(data.X)
+    n, (m, r) = data.y.size, rank
+    Z = np.ascontiguousarray(add_constant(data.X))
     diagonal = [kernel_diagonal(data.X, sharpness) for sharpness in grid]
+    # Memory that is not written to is not used, so the table costs what is made of it.
+    grid_basis = np.empty((grid.size, n, r))
+    # Only signs change at the rows that a moving hyperplane passes, and nowhere else.
+    ranges = node_ranges(n) if m < n and np.all(np.isinf(grid)) else np.empty((0, 2), np.int64)
+    centre, radius = balls(Z, ranges) if len(ranges) else (np.empty((0, Z.shape[1])), np.empty(0))
     return Model(
-        Z=np.ascontiguousarray(Z),
+        Z=Z,
         row_norm=np.sqrt(np.sum(Z**2, axis=1)),
         weight=data.weight,
         row_y=data.y,
-        basis=np.empty((n, n)),
-        eigenvalues=np.empty(n),
-        y=np.empty(n),
+        sum_y2=float(data.weight @ data.y**2),
+        landmarks=Z if m == n else choose_landmarks(Z, m),
+        n_rest=n - r,
+        basis=np.empty((n, r)),
+        landmark_basis=np.empty((m, r)),
+        eigenvalues=np.empty(r),
+        rest_eigenvalue=0.0,
+        y=np.empty(r),
         sharpness=math.nan,
         log_diagonal=math.nan,
         grid=grid,
         grid_log_prior=log_prior,
         grid_log_diagonal=np.array([np.log(d.mean()) if n > 0 else 0.0 for d in diagonal]),
-        # Memory that is not written to is not used, so the table costs what is made of it.
-        grid_basis=np.empty((grid.size, n, n)),
-        grid_eigenvalues=np.empty((grid.size, n)),
-        grid_y=np.empty((grid.size, n)),
+        grid_basis=grid_basis,
+        grid_landmark_basis=grid_basis if m == n else np.empty((grid.size, m, r)),
+        grid_eigenvalues=np.empty((grid.size, r)),
+        grid_rest_eigenvalue=np.zeros(grid.size),
+        grid_y=np.empty((grid.size, r)),
         is_made=np.zeros(grid.size, dtype=bool),
+        node_rows=ranges,
+        node_centre=centre,
+        node_radius=radius,
+        node_basis=np.empty((len(ranges), r)),
         n_extra=float(data.n_observations - n),
         ss_within=float(data.ss_within),
         sum_log_weight=float(np.sum(np.log(data.weight))),
@@ -95,40 +113,6 @@ def log_prior_sharpness(grid: FloatArray) -> FloatArray:
     return np.asarray(np.log(0.5 / grid.size + 0.5 * bump / bump.sum()))
 
 
-def make_kernels(model: Model, places: range) -> None:
-    """Eigendecompose the weighted kernel for the sharpness at these places of the grid, where not done yet."""
-    root = np.sqrt(model.weight)
-    for place in places:
-        # One thread: the last bits of the eigenvectors, and so the draws, must not depend on the machine's load.
-        with _MAKING, threadpool_limits(limits=1, user_api="blas"):
-            if model.is_made[place]:
-                continue
-            K = arcsine_kernel(model.Z[:, 1:], sharpness=model.grid[place])
-            eigenvalues, U = np.linalg.eigh(K * np.outer(root, root))
-            model.grid_eigenvalues[place] = np.maximum(eigenvalues, 0.0)
-            model.grid_basis[place] = root[:, None] * U
-            model.grid_y[place] = U.T @ (root * model.row_y)
-            model.is_made[place] = True
-
-
-def make_kernels_near(chain: Chain, model: Model, reach: int) -> None:
-    """Make the kernels that `reach` steps of the chain's sharpness may ask for."""
-    here = int(chain.counts[SHARPNESS])
-    make_kernels(model, range(max(here - reach, 0), min(here + reach + 1, model.grid.size)))
-
-
-def with_sharpness(model: Model, place: int) -> Model:
-    """The model with the kernel of one place on the grid in use; the arrays are shared."""
-    make_kernels(model, range(place, place + 1))
-    return model._replace(
-        sharpness=float(model.grid[place]),
-        log_diagonal=float(model.grid_log_diagonal[place]),
-        basis=model.grid_basis[place],
-        eigenvalues=model.grid_eigenvalues[place],
-        y=model.grid_y[place],
-    )
-
-
 def stored_rows(n: int) -> IntArray:
     """At most 500 of n rows, evenly spread."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, MAX_STORED_ROWS)).round().astype(np.int64))
@@ -143,12 +127,22 @@ def make_work(model: Model) -> Work:
     """Allocate the working memory of one chain."""
     n, width = model.Z.shape
     K = capacity(model.n_atoms)
-    size: dict[str, int] = {"h_new": width, "xi": width, "number": 4, "number_new": 4, "total_precision": 1}
-    size |= dict.fromkeys(("s", "s_new", "p", "q", "r", "log_group_scale", "E", "z", "u", "group_size"), K)
-    squares = {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
-    others = {"saved", "trial", *squares}
-    vectors = {name: np.zeros(size.get(name) or n) for name in Work._fields if name not in others}
-    return Work(saved=empty_chain(model), trial=empty_chain(model), **vectors, **squares)
+    size: dict[str, int] = {"h_new": width, "xi": width, "number": N_NUMBERS, "number_new": N_NUMBERS}
+    size |= {"total_precision": 1, "rest_precision": 1}
+    size |= dict.fromkeys(
+        ("s", "s_new", "c", "c_new", "p", "q", "r", "log_group_scale", "E", "z", "u", "group_size"), K
+    )
+    size |= dict.fromkeys(("t", "t_new", "scaled_row", "precision"), model.y.size)
+    size |= dict.fromkeys(("tau", "tau_new", "projection", "projection_new", "weights"), n)
+    return Work(
+        # Only the atoms are remembered, and patterns of a trial only where the sharpness may change.
+        saved=empty_chain(model, 0),
+        trial=empty_chain(model, n if model.grid.size > 1 else 0),
+        flipped=np.zeros(n if len(model.node_radius) else 0, np.int64),
+        stack=np.zeros(len(model.node_radius) + 2, np.int64),
+        **{name: np.zeros((K, K)) for name in ("S", "scaled", "L")},
+        **{name: np.zeros(n_entries) for name, n_entries in size.items()},
+    )
 
 
 def start_chain(
@@ -176,9 +170,10 @@ def draw_atoms(model: Model, rng: np.random.Generator) -> tuple[FloatArray, Floa
     return h, math.log(model.n_atoms) + np.log1p(-rng.random(n_atoms))
 
 
-def empty_chain(model: Model) -> Chain:
-    """A chain without atoms: room for one."""
-    n, width = model.Z.shape
+def empty_chain(model: Model, n_rows: int) -> Chain:
+    """A chain without atoms, with room for their patterns at `n_rows` rows."""
+    width = model.Z.shape[1]
+    r = model.y.size if n_rows else 0
     K = capacity(model.n_atoms)
     return Chain(
         theta=np.zeros(3),
@@ -187,10 +182,13 @@ def empty_chain(model: Model) -> Chain:
         log_mark=np.zeros(K),
         group=np.zeros(K, np.int64),
         members=np.zeros(K, np.int64),
-        tau=np.zeros((K, n)),
-        T=np.zeros((K, n)),
+        tau=np.zeros((K, n_rows)),
+        T=np.zeros((K, r)),
+        C=np.zeros((K, K)),
+        w_y=np.zeros(K),
         log_group_scale=np.zeros(K),
-        precision=np.zeros(n),
+        precision=np.zeros(r),
+        rest_precision=np.zeros(1),
         S=np.zeros((K, K)),
         R=np.zeros((K, K)),
         u=np.zeros(K),
@@ -203,7 +201,7 @@ def empty_chain(model: Model) -> Chain:
 
 def chain_from_atoms(model: Model, theta: FloatArray, h: FloatArray, log_mark: FloatArray, sharpness: int = 0) -> Chain:
     """A chain in the given state; `sharpness` is its place on the model's grid."""
-    chain = empty_chain(model)
+    chain = empty_chain(model, len(model.Z))
     chain.theta[:] = theta
     chain.counts[ATOMS] = log_mark.size
     chain.counts[SHARPNESS] = sharpness
@@ -222,7 +220,7 @@ def sort_groups(chain: Chain, model: Model) -> None:
 
 def make_buffers(model: Model, n_draws: int) -> Buffers:
     """Room for the draws of one compiled call."""
-    n, width = model.Z.shape
+    width = model.Z.shape[1]
     K = capacity(model.n_atoms)
     return Buffers(
         theta=np.zeros((n_draws, 3)),
@@ -231,7 +229,7 @@ def make_buffers(model: Model, n_draws: int) -> Buffers:
         h=np.zeros((n_draws, K, width)),
         log_mark=np.zeros((n_draws, K)),
         size=np.zeros((n_draws, K)),
-        coefficient=np.zeros((n_draws, n)),
+        coefficient=np.zeros((n_draws, len(model.landmarks))),
         f=np.zeros((n_draws, model.rows.size)),
         log_density=np.zeros(n_draws),
     )

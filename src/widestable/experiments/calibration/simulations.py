@@ -99,8 +99,8 @@ def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
     # The broken one counts every row twice: it believes the data too much.
     weight = np.full(len(X), 2.0) if kind == "broken" else None
     data = check_training(X, truth.y[: len(X)], weight, standardize=False)
-    free: dict[str, float | None] = {"alpha": None, "nu": None, "sigma2": None}
-    model = make_model(data, **free, n_atoms=N_ATOMS, sharpness=None if kind == "smooth" else math.inf)
+    sharpness = None if kind == "smooth" else math.inf
+    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS, sharpness=sharpness)
     model = model._replace(alpha_low=ALPHA_RANGE[0], alpha_high=ALPHA_RANGE[1])
     setup = run.Setup(model, 1)
     sample = run.start(model, np.random.SeedSequence(seed).spawn(N_CHAINS))

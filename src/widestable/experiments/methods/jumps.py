@@ -66,7 +66,7 @@ def draws_at(posterior: Posterior, X_new: Floats, rng: np.random.Generator) -> F
     """f at each new row, in the order of the chains, shape (chains, draws, m); rows are not drawn jointly."""
     rows = posterior.check_rows(X_new)
     largest = float(np.abs(posterior.data.y).max())
-    source = mixture.prepare(posterior.model, posterior.data.X, posterior.chains, largest)
+    source = mixture.prepare(posterior.model, posterior.chains, largest)
     mean, sd = mixture.components(source, rows, False)
     f = mean + sd * rng.standard_normal(sd.shape)
     scaling = posterior.data.scaling
