@@ -75,6 +75,19 @@ def test_the_posterior_alone_can_be_saved(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.quantiles(X, [0.1, 0.9]), posterior.quantiles(X, [0.1, 0.9]))
 
 
+def test_files_of_format_2_can_be_read(saved: Path) -> None:
+    """They had no landmarks, and told nothing of the rank."""
+    expected = StableRegressor.load(saved).predict(np.eye(2))
+    edit_meta(saved, lambda meta: (meta.update(version=2), meta.pop("rank")))
+    np.testing.assert_array_equal(StableRegressor.load(saved).predict(np.eye(2)), expected)
+
+
+@pytest.mark.parametrize("rank", [[0, 0], [5, 9], [10**9, 5], [2.0, 1.0], [3], "ab", None])
+def test_a_wrong_rank_is_refused(saved: Path, rank: object) -> None:
+    edit_meta(saved, lambda meta: meta.update(rank=rank))
+    refuse(saved, "widestable|contents")
+
+
 def test_files_of_format_1_can_be_read_forever() -> None:
     expected = json.loads((DATA / "format1.json").read_text())
     model = StableRegressor.load(DATA / "format1.zip")
@@ -210,8 +223,8 @@ def test_a_missing_file_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_the_remedy(saved: Path) -> None:
-    edit_meta(saved, lambda meta: meta.update(version=3))
-    refuse(saved, "it has format 3, and this version of widestable reads formats 1 to 2; install a newer widestable")
+    edit_meta(saved, lambda meta: meta.update(version=4))
+    refuse(saved, "it has format 4, and this version of widestable reads formats 1 to 3; install a newer widestable")
 
 
 def test_a_missing_array_is_refused(saved: Path) -> None:

@@ -64,7 +64,7 @@ def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, 
     # Memory that is not written to is not used, so the table costs what is made of it.
     grid_basis = np.empty((grid.size, n, r))
     # Only signs change at the rows that a moving hyperplane passes, and nowhere else.
-    ranges = node_ranges(n) if m < n and np.all(np.isinf(grid)) else np.empty((0, 2), np.int64)
+    ranges = node_ranges(n) if r < n and np.all(np.isinf(grid)) else np.empty((0, 2), np.int64)
     centre, radius = balls(Z, ranges) if len(ranges) else (np.empty((0, Z.shape[1])), np.empty(0))
     return Model(
         Z=Z,
@@ -72,7 +72,7 @@ def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, 
         weight=data.weight,
         row_y=data.y,
         sum_y2=float(data.weight @ data.y**2),
-        landmarks=Z if m == n else choose_landmarks(Z, m),
+        landmarks=Z if r == n else choose_landmarks(Z, m),
         n_rest=n - r,
         basis=np.empty((n, r)),
         landmark_basis=np.empty((m, r)),
@@ -85,7 +85,7 @@ def assemble_model(data: TrainingData, grid: FloatArray, log_prior: FloatArray, 
         grid_log_prior=log_prior,
         grid_log_diagonal=np.array([np.log(d.mean()) if n > 0 else 0.0 for d in diagonal]),
         grid_basis=grid_basis,
-        grid_landmark_basis=grid_basis if m == n else np.empty((grid.size, m, r)),
+        grid_landmark_basis=grid_basis if r == n else np.empty((grid.size, m, r)),
         grid_eigenvalues=np.empty((grid.size, r)),
         grid_rest_eigenvalue=np.zeros(grid.size),
         grid_y=np.empty((grid.size, r)),
