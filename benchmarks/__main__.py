@@ -11,10 +11,10 @@ BENCHMARKS = {
     "growth": "time and memory of a sweep as the number of rows doubles",
     "bart": "time to convergence beside four BART chains, on real estate; three jumps beside that",
     "plans": "which blend of moves gives most effective samples a second",
-    "sizes": "whether to integrate sizes out or to draw them and hold them while atoms move",
     "three_jumps": "coverage and error on 50 simulated data sets, beside a Gaussian process",
     "units": "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART",
     "predict_rows": "memory and time of predicting 100 000 rows",
+    "many_rows": "time and memory up to 100 000 rows, and effective samples a second there beside BART",
     "engines": "effective samples a second of the jump engine over the published algorithm",
 }
 
