@@ -127,12 +127,10 @@ def make_work(model: Model) -> Work:
     """Allocate the working memory of one chain."""
     n, width = model.Z.shape
     K = capacity(model.n_atoms)
-    size: dict[str, int] = {"h_new": width, "xi": width, "number": N_NUMBERS, "number_new": N_NUMBERS}
-    size |= {"total_precision": 1, "rest_precision": 1}
-    size |= dict.fromkeys(
-        ("s", "s_new", "c", "c_new", "p", "q", "r", "log_group_scale", "E", "z", "u", "group_size"), K
-    )
-    size |= dict.fromkeys(("t", "t_new", "scaled_row", "precision"), model.y.size)
+    by_atom = ("s", "s_new", "c", "c_new", "p", "q", "r", "log_group_scale", "E", "z", "u", "group_size")
+    size = {"h_new": width, "xi": width, "number": N_NUMBERS, "number_new": N_NUMBERS}
+    size |= {"total_precision": 1, "rest_precision": 1} | dict.fromkeys(by_atom, K)
+    size |= dict.fromkeys(("t", "t_new", "scaled_row", "precision"), int(model.y.size))
     size |= dict.fromkeys(("tau", "tau_new", "projection", "projection_new", "weights"), n)
     return Work(
         # Only the atoms are remembered, and patterns of a trial only where the sharpness may change.
