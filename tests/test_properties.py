@@ -284,10 +284,11 @@ def sample_or_refuse(X: Any, y: Any, X_new: Any, **parameters: Any) -> bool:
 
 
 def test_the_exact_engines_give_finite_draws_or_refuse(n_examples: int) -> None:
-    outlier = np.array([[0.0]]), np.array([56.0]), np.array([[0.5]])
+    outlier = X, y, _ = np.array([[0.0]]), np.array([56.0]), np.array([[0.5]])
 
     @given(small_tables(), EXACT)
     @example(outlier, {"sampler": "gibbs", "alpha": 1.0, "nu": 1e-6, "sigma2": None})
+    @example((X, y, np.array([[-5.6e217]])), {"sampler": "metropolis", "alpha": 0.3, "nu": 1.0, "sigma2": 1.0})
     def holds(table: tuple[np.ndarray, np.ndarray, np.ndarray], parameters: dict[str, Any]) -> None:
         sample_or_refuse(*table, **parameters)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
 
@@ -122,11 +122,11 @@ def posterior_predictive(
     """
     _check_settings(alpha, nu, sigma2, sampler, iterations, burn_in)
     data = check_training(X, y, standardize=False)
-    check_units(data, {"nu": nu, "sigma2": sigma2})
     given = data.X[data.index]
     if X_new is not None:
         new = check_new_rows(X_new, n_features=given.shape[1], scaling=data.scaling)
         given = np.concatenate([given, new])
+    check_units(replace(data, X=given), {"nu": nu, "sigma2": sigma2})  # new rows are part of the partition
     partition = build_partition(given) if partition is None else _check_partition(partition, given)
     target = build_target(partition, data, alpha=alpha, nu=nu, sigma2=sigma2)
     _refuse_tiny_noise(target)
