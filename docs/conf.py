@@ -92,6 +92,15 @@ def split_entries(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
     lines[:] = result
 
 
+def name_aliases(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Write `ArrayLike | None` where Sphinx leaves the type that stands for an alias."""
+    found = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
+    return found[0], found[1]
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-signature", name_aliases)
     # Before numpydoc, which listens with the usual priority of 500.
     app.connect("autodoc-process-docstring", split_entries, priority=100)
