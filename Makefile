@@ -30,7 +30,7 @@ $(VENV)/.dev: $(VENV)/.base
 	touch $@
 
 $(VENV)/.experiments: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments,distributed]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base

@@ -6,12 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
+from joblib.parallel import LokyBackend, get_active_backend
 
 from widestable.experiments import pieces
 from widestable.experiments.pieces import Piece, Result
@@ -78,8 +79,14 @@ def _outcomes(todo: Sequence[tuple[Run, Piece]], places: Places, n_jobs: int) ->
         yield from (run_piece(run, piece, places) for run, piece in todo)
         return
     tasks = (delayed(run_piece)(run, piece, places) for run, piece in todo)
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    with _processes():
         yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=2 * n_jobs)(tasks)
+
+
+def _processes() -> AbstractContextManager[Any]:
+    """Processes of this machine, unless the caller has chosen a cluster."""
+    is_chosen = not isinstance(get_active_backend()[0], LokyBackend)
+    return nullcontext() if is_chosen else parallel_config(backend="loky", inner_max_num_threads=1)
 
 
 def _compile_engine() -> None:

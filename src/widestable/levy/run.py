@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -90,6 +90,7 @@ def advance(
     Returns None for the draws when there are none, or when `report.stopped` was set.
     """
     chain, rng = copy.deepcopy(state)
+    model = with_own_arrays(model)
     work = make_work(model)
     step = max(thin, 1)
     done, size, parts = 0, step, []
@@ -107,6 +108,12 @@ def advance(
         size = max(1, min(4 * size, int(size * SECONDS_A_CALL / max(seconds, 1e-6))) // step) * step
     sort_groups(chain, model)
     return ChainState(chain, rng), concatenate(parts) if parts else None
+
+
+def with_own_arrays(model: Model) -> Model:
+    """The model as compiled code knows it: sent to another process, its arrays may come out read-only."""
+    arrays: dict[str, Any] = {name: value for name, value in model._asdict().items() if isinstance(value, np.ndarray)}
+    return model._replace(**{name: array.copy() for name, array in arrays.items() if not array.flags.writeable})
 
 
 def make_sweeps(
