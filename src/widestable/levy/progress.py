@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from .._kernels.compiling import when_compiling
+
+logger = logging.getLogger(__name__)
 
 
 class Reporter:
@@ -51,6 +56,21 @@ class BarReporter(Reporter):
         text = note()
         with self._lock:
             self._bar.update(self._task, note=text)
+
+
+@contextmanager
+def compilation_told(progress: bool | None) -> Iterator[None]:
+    """Say so, where a bar would be shown, when the sampler has to be compiled first."""
+
+    def tell() -> None:
+        logger.info("Compiling the sampler")
+        if wants_bar(progress):
+            from rich.console import Console
+
+            Console(stderr=True).print("Compiling the sampler: about a minute, the first time only.")
+
+    with when_compiling(tell):
+        yield
 
 
 def wants_bar(progress: bool | None) -> bool:

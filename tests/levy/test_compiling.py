@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from widestable._kernels.compiling import when_compiling
+from widestable.levy.progress import compilation_told
+
+
+def test_a_compilation_is_told_once() -> None:
+    told = []
+    double = njit(lambda x: 2 * x)
+    with when_compiling(lambda: told.append(1)):
+        double(1)
+        double(np.ones(2))
+        double(1)
+    assert told == [1]
+    with when_compiling(lambda: told.append(2)):
+        double(1)
+    assert told == [1]
+
+
+@pytest.mark.parametrize(("progress", "expected"), [(True, True), (False, False), (None, False)])
+def test_where_a_bar_would_be_shown(progress: bool | None, expected: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    with compilation_told(progress):
+        njit(lambda x: x + 1)(1)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert ("Compiling the sampler" in captured.err) == expected
