@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.errors.trigger import Env, Trigger
 from widestable import network, stable
+from widestable._kernels import jit
 from widestable.exact import build_partition, general, posterior_predictive, predictive, target
 from widestable.inputs import check_training
 
@@ -42,7 +43,18 @@ def too_large(env: Env) -> None:
     predictive._draws(np.array([[np.inf]]), np.ones(1), None, check_training(X, Y), RNG)
 
 
+def full_disk(env: Env) -> None:
+    """As numba reports it; tests/faults/test_compile_cache.py fills a folder in a process of its own."""
+    env.patch.setattr(jit, "_said", [])
+
+    def save(*args: object) -> None:
+        raise OSError("No space left on device")
+
+    jit._forgiving(save)(None, None)
+
+
 TRIGGERS = [
+    Trigger("Compiled code cannot be kept on disk", "No space left", full_disk),
     Trigger("Expected X with at least one row", "(0, 1)", lambda _: build_partition(np.zeros((0, 1)))),
     Trigger("X holds {column}", "nan at row 1, column 0", lambda _: build_partition([[0.0], [np.nan]])),
     Trigger(
