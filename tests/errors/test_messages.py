@@ -22,7 +22,8 @@ TRIGGERS = [
 # A remedy is an order: one of these words.
 REMEDY = re.compile(
     r"\b(pass|use|add|drop|fill|fit|go on|call|give|take|save|load|install|put|write|choose|rescale|reshape|raise|run|"
-    r"build|encode|set NUMBA_CACHE_DIR|convert|check|correct|close|rename|delete|ask|try|did you mean|widestable fit|there are)\b",
+    r"build|encode|set NUMBA_CACHE_DIR|convert|check|correct|close|rename|delete|ask|try|did you mean|widestable fit|"
+    r"there are)\b",
     re.IGNORECASE,
 )
 
