@@ -21,7 +21,7 @@ help:
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'widestable needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[report]"
 	touch $@
 
