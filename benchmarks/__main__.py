@@ -9,6 +9,7 @@ import time
 # Name and what its table answers, quickest first.
 BENCHMARKS = {
     "growth": "time and memory of a sweep as the number of rows doubles",
+    "convergence": "sweeps, R-hat, ESS and errors on every problem, beside BART, a Gaussian process and a forest",
     "bart": "time to convergence beside four BART chains, on real estate; three jumps beside that",
     "plans": "which blend of moves gives most effective samples a second",
     "three_jumps": "coverage and error on 50 simulated data sets, beside a Gaussian process",
