@@ -83,4 +83,4 @@ def test_the_end_says_whether_the_chains_converged(caplog: pytest.LogCaptureFixt
 def test_details_are_for_debugging(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     caplog.set_level(logging.DEBUG, "widestable")
     fits.line().save(tmp_path / "model.zip")
-    assert messages(caplog)[0] == f"Wrote {tmp_path / 'model.zip'}, format 2"
+    assert messages(caplog)[0] == f"Wrote {tmp_path / 'model.zip'}, format 3"

@@ -237,7 +237,7 @@ def _merge(X: Floats, y: Floats, weight: Floats, **fields: Any) -> TrainingData:
     index = np.empty_like(group)
     index[order] = group
     mean, total = _mean_and_total_within(y, weight, np.flatnonzero(is_first))
-    rows = X[is_first]
+    rows, within = X[is_first], y - mean[group]
     place = near_together(rows) if len(rows) > MANY_ROWS else np.arange(len(rows))
     index = np.argsort(place)[index]
     return TrainingData(
@@ -246,7 +246,8 @@ def _merge(X: Floats, y: Floats, weight: Floats, **fields: Any) -> TrainingData:
         weight=total[place],
         index=index,
         n_observations=math.fsum(weight.tolist()),
-        ss_within=_exact_dot(weight, (y - mean[group]) ** 2),
+        # Infinite where squares leave float64; `check_units` refuses that.
+        ss_within=_exact_dot(weight, within**2) if np.abs(within).max() < 1e140 else math.inf,
         **fields,
     )
 

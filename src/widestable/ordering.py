@@ -15,7 +15,7 @@ def near_together(X: NDArray[np.float64], leaf: int = 32) -> NDArray[np.intp]:
     Examples
     --------
     >>> near_together(np.array([[0.0], [9.0], [1.0], [8.0]]), leaf=2)
-    array([0, 2, 1, 3])
+    array([0, 2, 3, 1])
     """
     order = np.arange(len(X))
     parts = [(0, len(X))]

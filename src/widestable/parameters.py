@@ -131,7 +131,7 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
             f"Column {column} of X (counting from 0) spreads over {spread_of_x[column]:.2g} and reaches "
             f"{largest[column]:.2g}, and squares of that are outside the range of float64: rescale it."
         )
-    spread = max(data.scaling.y_scale, float(np.abs(data.y).max()) * data.scaling.y_scale)
+    spread = max(data.scaling.y_scale, float(np.abs(data.y).max()) * data.scaling.y_scale, data.ss_within / MAX_SIZE)
     if not 1.0 / MAX_SIZE <= data.scaling.y_scale <= spread <= MAX_SIZE:
         raise ValueError(
             f"y spreads over about {spread:.2g}, and squares of that, the units of nu and sigma2, are outside the "

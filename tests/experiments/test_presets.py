@@ -42,9 +42,8 @@ def test_the_papers_numbers_of_splits_and_sweeps() -> None:
             for study, data in (("real_estate", "random_rows"), ("real_estate", "whole_locations"), ("sp500", "closes"))
             for method in METHODS
         }
-        by_location = 10 if name == "full" else 5
         for (_, data, method), n in count.items():
-            assert n == (by_location if data == "whole_locations" else 10) or method == "published"
+            assert n == (5 if data == "whole_locations" else 10) or method == "published"
         assert count["real_estate", "random_rows", "published"] == 1
         assert count["sp500", "closes", "published"] == 2
         published = {p.study: p.settings["iterations"] for p in pieces if p.method == "published"}

@@ -44,7 +44,7 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
     meta = json.loads(members(saved)["meta.json"])
     n, n_draws = 1_000_000, sum(n for _, n in meta["rounds"])
     assert n_draws > 1
-    edit_meta(saved, lambda meta: meta.update(rounds=[[1, 1]]))
+    edit_meta(saved, lambda meta: meta.update(rounds=[[1, 1]], rank=[n, n]))
     for c in range(meta["n_chains"]):
         for name in ("theta", "f", "sharpness", "log_density", "n_atoms"):
             array = np.load(_member(saved, f"chain{c}.{name}"))[:1]

@@ -35,6 +35,14 @@ def _one_filter_for_all_threads() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _python_handles_ctrl_c() -> Iterator[None]:
+    """Also where whoever started the tests ignores it, as shells do for what runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def make(**parameters: Any) -> StableRegressor:
     return StableRegressor(**({"n_chains": 2, "n_sweeps": 60, "random_state": 0} | parameters))
 
