@@ -41,8 +41,11 @@ def test_engines_have_the_golden_posterior(engine: str) -> None:
     compare(QUICK_CASES[engine], engine, QUICK[engine])
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("engine", list(ENGINES))
+# The jump engine is what changes, and is quick; the exact one is compared at leisure.
+BY_COST = [pytest.param("jumps", marks=pytest.mark.statistical), pytest.param("gibbs", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("engine", BY_COST)
 @pytest.mark.parametrize("name", list(CASES))
 def test_engines_have_all_golden_posteriors(name: str, engine: str) -> None:
     compare(name, engine, LONG[engine])
@@ -69,8 +72,7 @@ def test_a_wrong_engine_is_seen(spoil: Callable[[Case], Case], engine: str) -> N
         compare(name, engine, QUICK[engine], case)
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize("engine", BY_COST)
 def test_a_nu_that_is_double_is_seen_by_longer_runs(engine: str) -> None:
     name = QUICK_CASES[engine]
     with pytest.raises(AssertionError, match="posteriors differ"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from widestable.experiments import paper
-from widestable.experiments.functions import BY_NAME, FUNCTIONS
+from widestable.experiments.functions import BY_NAME
 
 Settings = dict[str, Any]
 
@@ -168,15 +168,9 @@ FULL = Preset(
     | _given(3000, alpha=paper.SP500_ALPHA, nu=NU_STAR)
     | _inferred(3000)
     | _full_sp500,
-    ablation={
-        "alphas": [0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9],
-        "nus": [0.04, 0.2, 1.0, 5.0, 25.0],
-        "n_chains": 2,
-        "n_sweeps": 900,
-        "functions": [function.name for function in FUNCTIONS],
-    },
-    traces={"iterations": 3000, "burn_in": 1000, "n_chains": 4, "n_sweeps": 3000},
-    covariance={"iterations": 3000, "burn_in": 1000, "n_chains": 4, "n_sweeps": 3000},
+    ablation=STANDARD.ablation,
+    traces=STANDARD.traces,
+    covariance=STANDARD.covariance,
 )
 
 PRESETS = {preset.name: preset for preset in (QUICK, STANDARD, FULL)}
