@@ -15,7 +15,7 @@ Kinds = Annotated[list[str] | None, typer.Argument(help="sign, smooth, gibbs; al
 def sbc(
     kinds: Kinds = None,
     simulations: Annotated[int, typer.Option(help="Of each kind.")] = 1000,
-    repeats: Annotated[int, typer.Option(help="Training sets of each of the nine functions.")] = 20,
+    repeats: Annotated[int, typer.Option(help="Training sets of each of the nine functions.")] = 5,
     cache: Annotated[Path, typer.Option(help="Folder where finished simulations are kept.")] = Path("run/calibration"),
     out: Annotated[Path, typer.Option(help="The page.")] = Path("docs/calibration.md"),
     n_jobs: Annotated[int, typer.Option(help="Processes.")] = 2,

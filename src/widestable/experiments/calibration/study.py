@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 # Enough to condemn a broken sampler.
 N_BROKEN = 200
-N_REPEATS_OF_FUNCTIONS = 20
+N_REPEATS_OF_FUNCTIONS = 5
 
 
 def plan(kind: str, n_simulations: int) -> list[Piece]:
