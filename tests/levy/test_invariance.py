@@ -133,8 +133,12 @@ SLIPS = {
 }
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("case", CASES)
+# Single moves tell which one is at fault; that one is, all of them together tell.
+ALONE = ("alpha", "nu", "sigma2", "alpha and nu", "births and deaths", "sharpness")
+BY_COST = [pytest.param(c, marks=pytest.mark.slow if c in ALONE else pytest.mark.statistical) for c in CASES]
+
+
+@pytest.mark.parametrize("case", BY_COST)
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
     changes, plan = CASES[case]
     made = {name: changes[name] for name in ("d", "smooth") if name in changes}
