@@ -85,7 +85,7 @@ def test_files_of_format_2_can_be_read(saved: Path) -> None:
 @pytest.mark.parametrize("rank", [[0, 0], [5, 9], [10**9, 5], [2.0, 1.0], [3], "ab", None])
 def test_a_wrong_rank_is_refused(saved: Path, rank: object) -> None:
     edit_meta(saved, lambda meta: meta.update(rank=rank))
-    refuse(saved, "widestable|contents")
+    refuse(saved, "its contents do not fit together")
 
 
 def test_files_of_format_1_can_be_read_forever() -> None:
