@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from .circle import has_circles, turn_on_circle
 from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import attach, detach
-from .names import ALPHA, LOG_NU, REFLECTION, ROTATION
+from .names import ALPHA, CIRCLE, LOG_NU, REFLECTION, ROTATION
 from .reflection import reflect
 from .rotation import QUARTER_TURN, rotate
 from .scale import update_scale
@@ -44,4 +45,8 @@ def update_atom(chain, model, plan, work, rng, k):
         for _ in range(n_reflections):
             chain.tally[REFLECTION, 0] += 1
             chain.tally[REFLECTION, 1] += reflect(chain, model, work, rng, k)
+        if has_circles(model) and largest < QUARTER_TURN:
+            for _ in range(plan.n_circles):
+                chain.tally[CIRCLE, 0] += 1
+                chain.tally[CIRCLE, 1] += turn_on_circle(chain, model, work, rng, k)
     attach(chain, work, k)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
-from .atom import update_atom
+from .atom import MATTERS, update_atom
 from .birth_death import birth, death
+from .circle import forget_products, has_circles
 from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
 from .jit import inner_kernel, kernel
-from .names import ATOMS, BIRTH, DEATH, SHARPNESS, SHARPNESS_MOVE, SWEEPS
+from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, PAIR_ROTATION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
 from .pair import update_pair
+from .pair_turn import reflect_pair, rotate_pair
 from .record import record
 from .reference import by_reference
 from .sharpness import copy_state, is_surrounded, move_sharpness, use_sharpness
@@ -58,6 +60,7 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
         work.total_precision[0] += chain.precision[i]
     work.total_precision[0] += model.row_y.size * chain.rest_precision[0]
     if model.has_atoms:
+        forget_products(model, work)
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.
             if rng.random() < 0.5:
@@ -70,6 +73,14 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
             update_atom(chain, model, plan, work, rng, k % chain.counts[ATOMS])
         for _ in range(plan.n_pairs):
             update_pair(chain, model, work, rng)
+        if has_circles(model):
+            threshold = MATTERS - math.log(work.total_precision[0])
+            for _ in range(plan.n_pair_reflections):
+                chain.tally[PAIR_REFLECTION, 0] += 1
+                chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng, threshold)
+            for _ in range(plan.n_pair_rotations):
+                chain.tally[PAIR_ROTATION, 0] += 1
+                chain.tally[PAIR_ROTATION, 1] += rotate_pair(chain, model, work, rng, threshold)
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)

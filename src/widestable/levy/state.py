@@ -132,11 +132,25 @@ def make_work(model: Model) -> Work:
     size |= {"total_precision": 1, "rest_precision": 1} | dict.fromkeys(by_atom, K)
     size |= dict.fromkeys(("t", "t_new", "scaled_row", "precision"), int(model.y.size))
     size |= dict.fromkeys(("tau", "tau_new", "projection", "projection_new", "weights"), n)
+    # Room for walks round a circle: only where patterns change row by row.
+    walked = n if model.n_rest == 0 and np.all(np.isinf(model.grid)) else 0
+    size |= {"angle": walked, "gain": walked + 1, "arc_weight": walked + 1}
     return Work(
         # Only the atoms are remembered, and patterns of a trial only where the sharpness may change.
         saved=empty_chain(model, 0),
         trial=empty_chain(model, n if model.grid.size > 1 else 0),
         flipped=np.zeros(n if len(model.node_radius) else 0, np.int64),
+        order=np.zeros(walked, np.int64),
+        large=np.zeros(K, np.int64),
+        at_rows=np.zeros((K + 2, walked)),
+        is_known=np.zeros(K + 2 if walked else 0, np.int64),
+        pair_axes=np.zeros((2, width)),
+        pair_h=np.zeros((2, width)),
+        pair_tau=np.zeros((4, walked)),
+        pair_t=np.zeros((4, walked)),
+        pair_s=np.zeros((4, K)),
+        pair_number=np.zeros((4, N_NUMBERS)),
+        solved=np.zeros((walked, K)),
         stack=np.zeros(len(model.node_radius) + 2, np.int64),
         **{name: np.zeros((K, K)) for name in ("S", "scaled", "L")},
         **{name: np.zeros(n_entries) for name, n_entries in size.items()},
