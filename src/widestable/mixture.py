@@ -35,7 +35,7 @@ from .stable import log_remainder
 # New rows computed together by one thread.
 BLOCK = 32
 # A bar is shown from this many new rows on.
-MANY_ROWS = 2000
+MIN_ROWS_FOR_BAR = 2000
 # Joint draws need a square matrix over the new rows (0.5 GB at 8000).
 MAX_JOINT_ROWS = 8000
 # A draw with sizes this many times the largest |y| is summed from a training row, where its sum is known.
@@ -188,7 +188,7 @@ def _by_blocks(source: Source, X: FloatArray, fill: Fill, width: int, noise: boo
 @contextmanager
 def _row_bar(n_rows: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     """A function that is told how many rows were done; it moves a bar when one is wanted."""
-    if not wants_bar(progress) or (progress is None and n_rows < MANY_ROWS):
+    if not wants_bar(progress) or (progress is None and n_rows < MIN_ROWS_FOR_BAR):
         yield lambda n_done: None
         return
     from rich.console import Console

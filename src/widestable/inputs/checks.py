@@ -1,0 +1,144 @@
+"""Given X, y and weights as arrays of finite float64, or an error that says what is wrong and where."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, column_or_1d
+
+from .sums import Floats
+
+
+def check_rows(X: Any) -> Floats:
+    """Finite rows, (n, d)."""
+    rows = _to_floats(X, "X")
+    _refuse_nonfinite(rows, "X", names_of(X))
+    return rows
+
+
+def check_outputs(y: Any) -> Floats:
+    """One finite output a row, (n,)."""
+    if y is None:
+        raise ValueError("The model requires y to be passed, but the target y is None: pass a number a row.")
+    outputs = _to_floats(y, "y")
+    if outputs.ndim == 2 and outputs.shape[1] != 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {outputs.shape} instead. "
+            "Several outputs are not supported: fit one model for each column of y."
+        )
+    outputs = np.asarray(column_or_1d(outputs, warn=True))
+    _refuse_nonfinite(outputs, "y")
+    return outputs
+
+
+def check_weights(sample_weight: Any, n: int) -> Floats:
+    """Weights of n rows, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n, sample_weight)
+    weight = _to_floats(sample_weight, "sample_weight")
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n,)}! Sample weights must be a 1D array or "
+            "scalar: pass one weight for each row of X."
+        )
+    _refuse_nonfinite(weight, "sample_weight")
+    for row in np.flatnonzero(weight < 0.0):
+        raise ValueError(
+            f"Negative values in data passed to sample_weight: {weight[row]} at {_place((row,))}. "
+            "A weight says how many observations a row stands for: pass zero to leave a row out."
+        )
+    if not np.any(weight):
+        raise ValueError(
+            f"Sample weights must contain at least one non-zero number, got {n} zeros: nothing is left. "
+            "Pass positive weights, or none."
+        )
+    return weight
+
+
+def _to_floats(values: Any, name: str) -> Floats:
+    """float64 by scikit-learn's rules, with its messages, and with the place of what is no number."""
+    _refuse_other_types(values, name)
+    rules = {"ensure_2d": name == "X", "ensure_min_samples": int(name == "X"), "ensure_all_finite": False}
+    try:
+        return np.asarray(check_array(values, dtype=np.float64, order="C", input_name=name, **rules))
+    except OverflowError as error:
+        raise ValueError(f"Input {name} contains a value too large for float64: rescale it.") from error
+    except TypeError as error:
+        if "complex" in str(error):
+            raise ValueError(
+                f"Complex data not supported: {name} must hold real numbers: pass its real part."
+            ) from error
+        raise
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(f"Rows of {name} differ in length or hold lists: pass a table of numbers.") from error
+        if (place := _first_text(values)) is None:
+            raise
+        raise ValueError(f"{name} must hold numbers, got {place}: encode text as numbers.") from error
+
+
+def names_of(X: Any) -> tuple[str, ...] | None:
+    """Column names of a frame, if all are text (scikit-learn's rule)."""
+    names = tuple(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _refuse_other_types(values: Any, name: str) -> None:
+    """Raise for text columns of a pandas or polars frame, and say which, and for dates anywhere."""
+    found = []
+    for j, label in enumerate(getattr(values, "columns", ())):
+        column = np.asarray(values.iloc[:, j] if hasattr(values, "iloc") else values[label])
+        rows = () if column.dtype.kind in "biufc" else range(len(column))
+        found += [f"{label!r} ({column[i]} in row {i})" for i in rows if not _is_number(column[i])][:1]
+    if found:
+        raise ValueError(f"{name} must hold numbers: encode or drop column {', '.join(found)}.")
+    if hasattr(values, "__array__") and np.asarray(values).dtype.kind in ("m", "M"):
+        raise ValueError(f"{name} must hold numbers, got dates or times: convert them, to days for example.")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether float() takes it; missing and complex values are left to later checks, which name them."""
+    if value is None or isinstance(value, complex) or type(value).__name__ == "NAType":
+        return True
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, np.datetime64 | np.timedelta64)
+
+
+def _first_text(values: Any) -> str | None:
+    """Where the first text that is no number stands in an array or list."""
+    try:
+        cells = np.asarray(values, dtype=object)
+    except ValueError:  # ragged lists
+        return None
+    for place, value in np.ndenumerate(cells):
+        if isinstance(value, str | bytes) and not _is_number(value):
+            return f"{value!r} at {_place(place)}"
+    return None
+
+
+def _refuse_nonfinite(values: Floats, name: str, names: tuple[str, ...] | None = None) -> None:
+    what, bad = "NaN", np.isnan(values)
+    if not bad.any():
+        what, bad = "infinity or a value too large for dtype('float64')", np.isinf(values)
+    if bad.any():
+        first, n_more = tuple(np.argwhere(bad)[0]), int(bad.sum()) - 1
+        more = f" and in {n_more} more place(s)" if n_more else ""
+        raise ValueError(
+            f"Input {name} contains {what} at {_place(first, names)}{more}. "
+            "Expected finite numbers: drop these rows or fill them in (scikit-learn has imputers)."
+        )
+
+
+def _place(place: tuple[Any, ...], names: tuple[str, ...] | None = None) -> str:
+    """Row and column in words."""
+    words = f"row {place[0]}" if place else "the only value"
+    if len(place) > 1:
+        words += f", column {repr(names[place[1]]) if names else place[1]}"
+    return f"{words} (counting from 0)"

@@ -1,0 +1,91 @@
+"""Location and scale of columns and outputs: measured, removed and put back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .sums import Floats, exact_dot
+
+# A column whose values agree to this many units in the last place is constant: 0.1 + 0.2 beside 0.3.
+ROUNDING = 8.0 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Location and scale of each input column, (d,), and of the output; `(x - mean) / scale` is scaled."""
+
+    x_mean: Floats
+    x_scale: Floats
+    y_mean: float
+    y_scale: float
+
+
+def scale_inputs(X: Floats, scaling: Scaling) -> Floats:
+    """`(x - mean) / scale` for each column."""
+    return _shift_and_divide(X, scaling.x_mean, scaling.x_scale)
+
+
+def unscale_inputs(X: Floats, scaling: Scaling) -> Floats:
+    """Scaled inputs in the user's units."""
+    return np.asarray(X * scaling.x_scale + scaling.x_mean)
+
+
+def scale_outputs(y: Floats, scaling: Scaling) -> Floats:
+    """`(y - mean) / scale`."""
+    return _shift_and_divide(y, scaling.y_mean, scaling.y_scale)
+
+
+def unscale_outputs(y: Floats, scaling: Scaling) -> Floats:
+    """Scaled outputs (y, f, their means and quantiles) in the user's units; variances need `y_scale**2`.
+
+    Examples
+    --------
+    >>> scaling = Scaling(np.zeros(1), np.ones(1), y_mean=10.0, y_scale=2.0)
+    >>> unscale_outputs(scale_outputs(np.array([9.0, 13.0]), scaling), scaling)
+    array([ 9., 13.])
+    """
+    return np.asarray(y * scaling.y_scale + scaling.y_mean)
+
+
+def _shift_and_divide(values: Floats, mean: Floats | float, scale: Floats | float) -> Floats:
+    with np.errstate(over="ignore"):
+        shifted = values - mean
+        # The difference of two of the largest numbers overflows; that of their halves does not.
+        halved = (values / 2.0 - np.divide(mean, 2.0)) / np.divide(scale, 2.0)
+        scaled = np.where(np.isfinite(shifted), shifted / scale, halved)
+    return np.ascontiguousarray(scaled + 0.0)  # -0.0 becomes 0.0
+
+
+def no_scaling(d: int) -> Scaling:
+    """Leaves d columns and the output as they are."""
+    return Scaling(np.zeros(d), np.ones(d), 0.0, 1.0)
+
+
+def measure(X: Floats, y: Floats, weight: Floats) -> Scaling:
+    """Weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows."""
+    x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
+    y_mean, y_scale = _mean_and_sd(y, weight)
+    return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)
+
+
+def _mean_and_sd(x: Floats, weight: Floats) -> tuple[float, float]:
+    if constant_columns(x[:, None])[0]:
+        return float(x.min()), 1.0
+    # Dividing by a power of two is exact, and keeps squares of 1e300 and 1e-300 inside float64.
+    unit = 2.0 ** (math.frexp(float(np.abs(x).max()))[1] - 1)
+    x = x / unit
+    total = math.fsum(weight.tolist())
+    mean = exact_dot(weight, x) / total
+    variance = exact_dot(weight, (x - mean) ** 2) / total
+    return mean * unit, math.sqrt(variance) * unit or 1.0
+
+
+def constant_columns(X: Floats) -> NDArray[np.bool_]:
+    """Columns whose spread is rounding, or too small to divide by."""
+    largest = np.abs(X).max(axis=0)
+    half_spread = X.max(axis=0) / 2.0 - X.min(axis=0) / 2.0
+    return np.asarray(half_spread <= np.maximum(ROUNDING * largest / 2.0, np.finfo(np.float64).tiny))
