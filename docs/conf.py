@@ -53,6 +53,7 @@ autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "FloatArr
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # Names of this package must resolve. Those of others would need their inventories, which a build would have to fetch.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import time
 from pathlib import Path
 
@@ -82,6 +84,15 @@ def test_quiet_says_nothing_and_strict_tells_by_its_exit_code(tmp_path: Path) ->
     result = call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT, "--quiet", "--strict", code=3)
     assert result.output == ""
     assert (tmp_path / "run" / "model.zip").exists()
+
+
+def test_verbose_logs_rounds_with_the_time_and_leaves_logging_as_it_was(tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    result = call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT, "--verbose")
+    assert re.search(r"^\d\d:\d\d:\d\d Round 1, .*: largest R-hat", result.stderr, re.MULTILINE)
+    logger = logging.getLogger("widestable")
+    assert ([type(handler) for handler in logger.handlers], logger.level) == ([logging.NullHandler], logging.NOTSET)
+    assert "Round 1" not in call("fit", data, "--target", "level", "--out", tmp_path / "other", *SHORT).stderr
 
 
 @pytest.mark.parametrize(

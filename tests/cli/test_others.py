@@ -4,13 +4,15 @@ import os
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.cli.commands import SHORT, call, call_json, write_plane
 from widestable import StableRegressor, __version__
+from widestable.cli import info
 from widestable.tables import numbers, read_table
 
 
@@ -82,9 +84,27 @@ def test_info(line_run: Path) -> None:
     assert machine["cores"] >= machine["usable cores"] >= 1
     assert all(re.fullmatch(r".+: \d+", pool) for pool in machine["threads"])
     assert Path(machine["compile cache"]).is_relative_to(os.environ["NUMBA_CACHE_DIR"])
+    assert re.fullmatch(r"\d+ functions, [\d.]+ MiB", machine["compiled"])
     about = call_json("info", line_run)
     assert (about["target"], about["inputs"], about["n_rows"]) == ("level", ["time"], 24)
     assert "level" in call("info", line_run).stdout
+
+
+@pytest.mark.parametrize(
+    ("stats", "place", "words"),
+    [
+        ({"stats": SimpleNamespace(cache_path="empty")}, "empty", "nothing yet: the first fit compiles"),
+        ({"stats": SimpleNamespace(cache_path=None)}, None, "set NUMBA_CACHE_DIR to a folder"),
+        ({}, None, "NUMBA_DISABLE_JIT is set"),
+    ],
+)
+def test_info_says_what_a_first_fit_has_to_expect(
+    stats: dict[str, Any], place: str | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(info, "sweep", SimpleNamespace(run=SimpleNamespace(**stats)))
+    machine = call_json("info")
+    assert machine["compile cache"] == place
+    assert words in machine["compiled"]
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

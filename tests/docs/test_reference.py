@@ -11,20 +11,11 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import DOCS
+from tests.public_api import MODULES, SOME
 from widestable import Posterior, StableRegressor
 
-WITH_ALL = (
-    "widestable",
-    *(f"widestable.{name}" for name in ("exact", "jumps", "network", "plots", "report", "stable")),
-)
-# Modules that hold other things too: what of them is public is said here.
-SOME = {
-    "widestable.diagnostics": ("Convergence", "convergence", "ess", "rhat"),
-    "widestable.storage": ("UnreadableFileError",),
-    "widestable.experiments.datasets": ("DataError", "Table", "load_real_estate", "load_sp500"),
-}
 PUBLIC = sorted(
-    [f"{module}.{name}" for module in WITH_ALL for name in importlib.import_module(module).__all__]
+    [f"{module}.{name}" for module in MODULES for name in importlib.import_module(module).__all__]
     + [f"{module}.{name}" for module, names in SOME.items() for name in names]
 )
 # Steps between fitting and a posterior that users have no reason to call.

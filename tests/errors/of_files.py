@@ -66,7 +66,7 @@ def change_meta(path: Path) -> None:
 
 
 def small_machine(env: Env) -> None:
-    env.patch.setattr(storage, "_memory", lambda: 1000)
+    env.patch.setattr(storage.checks, "memory", lambda: 1000)
     load(env, lambda path: None)
 
 

@@ -29,8 +29,8 @@ def main() -> None:
 
       [bold]widestable report run[/bold]
 
-    Exit codes: 0 done, 1 something is wrong with the data or files, 2 wrong usage, 3 not converged (with fit --strict),
-    130 interrupted.
+    Exit codes: 0 done, 1 something is wrong with the data or files,
+    2 wrong usage, 3 not converged (with fit --strict), 130 interrupted.
     """
 
 

@@ -15,30 +15,33 @@ from widestable.parameters import check_parameters
 from widestable.report.verdict import judge
 
 from . import runs
-from .shell import INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, note, say, visible
+from .shell import FLAG, INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, log_shown, note, say, visible
 
 Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet.", show_default=False)]
-Target = Annotated[str | None, typer.Option(help="Column to predict.", show_default=False)]
+Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict.", show_default=False)]
 Inputs = Annotated[
-    list[str] | None, typer.Option("--input", help="Column to predict from; repeat it. All others by default.")
+    list[str] | None,
+    typer.Option("--input", metavar="COLUMN", help="Column to predict from; repeat it. All others by default."),
 ]
-Weight = Annotated[str | None, typer.Option(help="Column that says how many observations a row stands for.")]
-Out = Annotated[Path | None, typer.Option(help="Folder to make.", show_default=False)]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many observations a row stands for.")]
+Out = Annotated[Path | None, typer.Option(metavar="RUN", help="Folder to make.", show_default=False)]
 Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped or killed.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.", **FLAG)]
 Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2; inferred by default.")]
 Nu = Annotated[float | None, typer.Option(help="Squared scale of the prior, in squared units of y; inferred.")]
 Sigma2 = Annotated[float | None, typer.Option(help="Noise variance, in squared units of y; inferred.")]
 Sharpness = Annotated[
-    str | None, typer.Option(metavar="NUMBER|inf|infer", help="Of the units: inf for sign units; infer to learn it.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="Of the units: inf (default) for steps; the word infer to learn it."),
 ]
 Atoms = Annotated[float, typer.Option(help="Expected number of jumps followed one by one.")]
-Standardize = Annotated[bool, typer.Option(help="Give columns mean 0 and s.d. 1 inside.")]
+Standardize = Annotated[bool, typer.Option(help="Give columns mean 0 and s.d. 1 inside.", **FLAG)]
 Chains = Annotated[int, typer.Option(help="Independent chains.")]
 Sweeps = Annotated[int | None, typer.Option(help="Sweeps a chain; until converged by default.")]
 MaxSweeps = Annotated[int, typer.Option(help="Where to stop if the chains have not converged.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same draws.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when the chains have not converged.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when the chains have not converged.", **FLAG)]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log each round of sweeps, instead of a bar.", **FLAG)]
 
 
 def fit(
@@ -62,13 +65,15 @@ def fit(
     jobs: Jobs = 2,
     strict: Strict = False,
     force: Force = False,
+    verbose: Verbose = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Fit a table and write a run folder, which report, predict and jumps read.
 
-    A checkpoint is written after each round of sweeps. After Ctrl-C or a crash, --resume goes on and ends with the
-    same draws as a run that was never stopped.
+    A checkpoint is written after each round of sweeps. After Ctrl-C or a
+    crash, --resume goes on and ends with the same draws as a run that was
+    never stopped.
 
     Examples:
 
@@ -98,7 +103,8 @@ def fit(
         if any(value is not None for value in (data, target, inputs, weight, out)) or force:
             raise typer.BadParameter("--resume takes data and options from the run: pass only --jobs and how to print.")
         folder = resume
-    summary = _run(folder, jobs, silent)
+    with log_shown(verbose):
+        summary = _run(folder, jobs, progress=False if silent or verbose else None, silent=silent)
     emit(summary) if as_json else say(_in_words(summary, folder), quiet=quiet)
     if summary["status"] == "interrupted":
         raise typer.Exit(INTERRUPTED)
@@ -123,7 +129,7 @@ def _what(columns: runs.Columns) -> str:
     return text + (f"; {columns.n_dropped} rows with missing values left out" if columns.n_dropped else "")
 
 
-def _run(folder: Path, jobs: int, silent: bool) -> dict[str, Any]:
+def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dict[str, Any]:
     """Sample from the checkpoint, or from the start when there is none; write the model."""
     record = runs.read_record(folder)
     model_file, checkpoint = folder / runs.MODEL, folder / runs.CHECKPOINT
@@ -131,7 +137,7 @@ def _run(folder: Path, jobs: int, silent: bool) -> dict[str, Any]:
         note(f"The run in {folder} is finished: nothing to resume.", quiet=silent)
         return _summary(StableRegressor.load(model_file), record)
     columns = runs.read_data(folder, record)
-    model = StableRegressor(**runs.parameters_of(record), n_jobs=jobs, progress=False if silent else None)
+    model = StableRegressor(**runs.parameters_of(record), n_jobs=jobs, progress=progress)
     started = time.perf_counter()
     with warnings.catch_warnings():
         # The summary says it in other words.

@@ -82,14 +82,33 @@ def _machine() -> dict[str, Any]:
         f"{pool['internal_api']} {pool['version'] or ''}".strip() + f": {pool['num_threads']}"
         for pool in threadpoolctl.threadpool_info()
     ]
-    stats = getattr(sweep.run, "stats", None)  # a plain function when NUMBA_DISABLE_JIT is set
+    folder = _compile_cache()
     return {
         "platform": platform.platform(),
         "threads": pools,
         "cores": os.cpu_count(),
         "usable cores": joblib.cpu_count(),
-        "compile cache": None if stats is None else str(stats.cache_path),
+        "compile cache": None if folder is None else str(folder),
+        "compiled": _compiled(folder),
     }
+
+
+def _compile_cache() -> Path | None:
+    """Where compiled code is kept; None where no folder takes it, or nothing is compiled."""
+    path = getattr(getattr(sweep.run, "stats", None), "cache_path", None)
+    return None if path is None else Path(path)
+
+
+def _compiled(folder: Path | None) -> str:
+    """What a first fit has to expect, in words."""
+    if not hasattr(sweep.run, "stats"):
+        return "nothing: NUMBA_DISABLE_JIT is set, and fits are slow"
+    if folder is None:
+        return "kept nowhere: each process compiles again; set NUMBA_CACHE_DIR to a folder that can be written"
+    found = [path.stat().st_size for path in folder.glob("*.nbc")]
+    if not found:
+        return "nothing yet: the first fit compiles the sampler, about a minute"
+    return f"{len(found)} functions, {sum(found) / 2**20:.1f} MiB"
 
 
 def _about(folder: Path) -> dict[str, Any]:

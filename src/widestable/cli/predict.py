@@ -12,12 +12,12 @@ import typer
 from widestable.tables import Table, numbers, read_table, replacing, write_csv
 
 from . import runs
-from .shell import Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
+from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="CSV to write; standard output by default.", show_default=False)]
 Coverage = Annotated[float, typer.Option(help="Probability of the interval.")]
-OfF = Annotated[bool, typer.Option("--no-noise", help="Intervals of the function instead of a new observation.")]
+OfF = Annotated[bool, typer.Option("--no-noise", help="Intervals of f instead of a new observation.", **FLAG)]
 
 ADDED = ("prediction", "lower", "upper")
 

@@ -10,10 +10,10 @@ import typer
 from widestable.tables import replacing
 
 from . import runs
-from .shell import Force, Json, Quiet, Run, emit, refuse_to_overwrite, say
+from .shell import FLAG, Force, Json, Quiet, Run, emit, refuse_to_overwrite, say
 
 Out = Annotated[Path | None, typer.Option(help="HTML file to write; report.html in the run by default.")]
-Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
+Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.", **FLAG)]
 
 
 def report(

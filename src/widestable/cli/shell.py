@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -14,9 +17,11 @@ from typer.core import TyperGroup
 FAILED, NOT_CONVERGED, INTERRUPTED = 1, 3, 130
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that fit wrote.", show_default=False)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts, and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+# Flags take no value, so their help shows none.
+FLAG: dict[str, Any] = {"metavar": ""}
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", **FLAG)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts, and nothing else.", **FLAG)]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.", **FLAG)]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; -1 for all processors.")]
 
 
@@ -75,6 +80,22 @@ def note(text: str, *, quiet: bool) -> None:
     """A remark on standard error, so that output can be piped."""
     if not quiet:
         typer.echo(visible(text), err=True)
+
+
+@contextmanager
+def log_shown(wanted: bool) -> Iterator[None]:
+    """Show what the library logs on standard error, with the time of day."""
+    logger = logging.getLogger("widestable")
+    handler, level = logging.StreamHandler(), logger.level
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    if wanted:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def emit(values: dict[str, Any]) -> None:
