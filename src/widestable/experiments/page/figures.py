@@ -13,9 +13,9 @@ from matplotlib.patches import Patch
 from widestable.experiments.functions import BY_NAME, FUNCTIONS, SimulatedFunction, grids, simulate
 from widestable.experiments.methods import METHODS, STABLE
 from widestable.experiments.page.kept import Kept
+from widestable.experiments.pieces import Result
 from widestable.experiments.studies import covariance as covariance_study
-from widestable.experiments.studies import real_data
-from widestable.experiments.studies import traces as trace_study
+from widestable.experiments.studies import real_data, two_samplers
 from widestable.plots import COLORS, plot_band
 
 DPI = 80
@@ -173,14 +173,21 @@ def ablation(kept: Kept, folder: Path) -> Path | None:
     return _save(figure, folder, "ablation")
 
 
+def _both_samplers(kept: Kept) -> dict[str, Result] | None:
+    """Results of the two samplers; None while one is missing."""
+    found = {name: kept.first(name, two_samplers.FUNCTION) for name in two_samplers.SAMPLERS}
+    whole = {name: result for name, result in found.items() if result is not None}
+    return whole if len(whole) == len(found) else None
+
+
 def covariance(kept: Kept, folder: Path) -> Path | None:
     """Quartiles of the entries of Q_s, on a logarithm-like scale, both samplers."""
-    found = {name: kept.first(name, covariance_study.FUNCTION) for name in covariance_study.SAMPLERS}
-    if any(result is None for result in found.values()):
+    found = _both_samplers(kept)
+    if found is None:
         return None
     figure = Figure(figsize=(10.0, 6.2), layout="constrained")
     axes = figure.subplots(2, 3)
-    tables = {name: np.arcsinh(np.array((result or {})["quantiles"])) for name, result in found.items()}
+    tables = {name: np.arcsinh(np.array(result["quantiles"])) for name, result in found.items()}
     low, high = min(t.min() for t in tables.values()), max(t.max() for t in tables.values())
     for row, (name, table) in zip(axes, tables.items(), strict=True):
         for ax, values, quartile in zip(row, table, covariance_study.QUARTILES, strict=True):
@@ -192,12 +199,11 @@ def covariance(kept: Kept, folder: Path) -> Path | None:
 
 def traces(kept: Kept, folder: Path) -> Path | None:
     """Traces of all chains at two new rows, and R-hat along the line."""
-    found = {name: kept.first(name, trace_study.FUNCTION) for name in trace_study.SAMPLERS}
-    if any(result is None for result in found.values()):
+    found = _both_samplers(kept)
+    if found is None:
         return None
     figure = Figure(figsize=(12.0, 5.6), layout="constrained")
-    for row, (name, result) in zip(figure.subplots(2, 3), found.items(), strict=True):
-        shown = result or {}
+    for row, (name, shown) in zip(figure.subplots(2, 3), found.items(), strict=True):
         for ax, place, chains in zip(row[:2], shown["places"], shown["traces"], strict=True):
             ax.plot(np.array(chains).T, lw=0.5)
             ax.set_title(f"{METHODS[name].title}: f({place:.2f})", fontsize=9)

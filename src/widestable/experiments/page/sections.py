@@ -13,7 +13,7 @@ from widestable.experiments.functions import FUNCTIONS
 from widestable.experiments.methods import METHODS
 from widestable.experiments.page import figures
 from widestable.experiments.page.kept import Kept, Summary, bold_smallest, markdown_table, number
-from widestable.experiments.studies import real_data, timing, traces
+from widestable.experiments.studies import real_data, timing, two_samplers
 
 Section = Callable[[Kept, Path], str]
 
@@ -196,8 +196,8 @@ def covariance(kept: Kept, folder: Path) -> str:
 def mixing(kept: Kept, folder: Path) -> str:
     """Worst R-hat and least ESS of both samplers, and their traces."""
     rows = []
-    for name in traces.SAMPLERS:
-        result = kept.first(name, traces.FUNCTION)
+    for name in two_samplers.SAMPLERS:
+        result = kept.first(name, two_samplers.FUNCTION)
         if result is not None:
             rhat, ess = np.array(result["rhat"], dtype=float), np.array(result["ess"], dtype=float)
             cells = [

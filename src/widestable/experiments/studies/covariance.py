@@ -8,26 +8,22 @@ from typing import Any
 import numpy as np
 
 from widestable.exact import posterior_predictive
-from widestable.experiments.functions import BY_NAME, Floats, Problem, simulate
-from widestable.experiments.methods import METHODS
-from widestable.experiments.methods.jumps import fit
+from widestable.experiments.functions import Floats, Problem, simulate
 from widestable.experiments.pieces import Piece, Result
 from widestable.experiments.presets import Preset
 from widestable.experiments.studies.comparison import seed_of
+from widestable.experiments.studies.two_samplers import fit_jumps, plan_both
 from widestable.network import arcsine_kernel
 from widestable.posterior import Posterior
 from widestable.stable import log_remainder
 
 NAME = "covariance"
-FUNCTION = "three_jumps"
-SAMPLERS = ("published", "jumps_given")
 QUARTILES = (0.25, 0.5, 0.75)
 
 
 def plan(preset: Preset) -> list[Piece]:
     """Both samplers on the same data."""
-    settings = preset.covariance | {"alpha": BY_NAME[FUNCTION].alpha, "nu": 1.0}
-    return [Piece(NAME, name, FUNCTION, 0, settings, METHODS[name].version) for name in SAMPLERS]
+    return plan_both(NAME, preset.covariance)
 
 
 def run(piece: Piece, data: Path | None) -> Result:
@@ -46,8 +42,7 @@ def _published(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
 
 
 def _jumps(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
-    given = {name: settings[name] for name in ("alpha", "nu", "n_chains", "n_sweeps")}
-    return covariance_draws(fit(problem.X, problem.y, seed, standardize=False, **given).posterior_)
+    return covariance_draws(fit_jumps(problem, seed, settings))
 
 
 def covariance_draws(posterior: Posterior) -> Floats:

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from widestable.diagnostics import convergence
-from widestable.experiments.functions import BY_NAME, Floats, Problem, simulate
-from widestable.experiments.methods import METHODS
-from widestable.experiments.methods.jumps import draws_at, fit
+from widestable.experiments.functions import Floats, Problem, simulate
+from widestable.experiments.methods.jumps import draws_at
 from widestable.experiments.methods.published import run as run_published
 from widestable.experiments.pieces import Piece, Result
 from widestable.experiments.presets import Preset
 from widestable.experiments.studies.comparison import seed_of
+from widestable.experiments.studies.two_samplers import fit_jumps, plan_both
 
 NAME = "traces"
-FUNCTION = "three_jumps"
-SAMPLERS = ("published", "jumps_given")
 # New rows that are shown: beside the jump at 0, and in the middle of a flat stretch.
 PLACES = (0.02, 0.5)
 MAX_SHOWN = 500
@@ -26,8 +24,7 @@ MAX_SHOWN = 500
 
 def plan(preset: Preset) -> list[Piece]:
     """Both samplers on the same data."""
-    settings = preset.traces | {"alpha": BY_NAME[FUNCTION].alpha, "nu": 1.0}
-    return [Piece(NAME, name, FUNCTION, 0, settings, METHODS[name].version) for name in SAMPLERS]
+    return plan_both(NAME, preset.traces)
 
 
 def run(piece: Piece, data: Path | None) -> Result:
@@ -55,6 +52,4 @@ def _published(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
 
 
 def _jumps(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
-    given = {name: settings[name] for name in ("alpha", "nu", "n_chains", "n_sweeps")}
-    posterior = fit(problem.X, problem.y, seed, standardize=False, **given).posterior_
-    return draws_at(posterior, problem.X_new, np.random.default_rng(seed))
+    return draws_at(fit_jumps(problem, seed, settings), problem.X_new, np.random.default_rng(seed))
