@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n|(?::\w.*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -43,6 +44,19 @@ def in_toctree(page: Path) -> list[Path]:
     lines = "\n".join(TOCTREE.findall(page.read_text(encoding="utf-8"))).splitlines()
     names = [line for line in lines if line and not line.startswith(":")]
     return [file for name in names for file in sorted(page.parent.glob(f"{name}.md"))]
+
+
+class Commands(NamedTuple):
+    """Targets of make, and benchmarks."""
+
+    targets: set[str]
+    benchmarks: set[str]
+
+
+def commands(text: str) -> Commands:
+    """What a text tells to run, in backquotes or at the beginning of an indented line."""
+    targets = re.findall(r"(?:`|^    )make ([a-z][\w-]*)", text, re.MULTILINE)
+    return Commands(set(targets), set(re.findall(r"python -m benchmarks[. ](\w+)", text)))
 
 
 def run(page: Path) -> dict[str, Any]:

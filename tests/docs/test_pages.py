@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import BENCHMARKS
 
 from tests.docs import pages
+
+# Benchmarks of what was not taken; docs/sampler.md names the commit that has them.
+IN_THE_HISTORY = {"sizes"}
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: str(page.relative_to(pages.DOCS)))
@@ -30,6 +35,23 @@ def test_every_page_is_in_one_table_of_contents() -> None:
     first = pages.DOCS / "index.md"
     listed = [file for page in pages.PAGES for file in pages.in_toctree(page)]
     assert sorted([first, *listed]) == pages.PAGES, "name every page once in docs/index.md or docs/reference/index.md"
+
+
+def test_commands_that_pages_name_are_there() -> None:
+    files = [*pages.PAGES, *pages.ROOT.glob("*.md")]
+    named = pages.commands("\n".join(path.read_text(encoding="utf-8") for path in files))
+    targets = re.findall(r"^([\w-]+):", (pages.ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert named.targets - set(targets) == set()
+    assert named.benchmarks - {*BENCHMARKS, *IN_THE_HISTORY} == set()
+    assert len(named.targets) > 8
+    assert len(named.benchmarks) > 4
+
+
+def test_a_command_that_is_gone_is_seen() -> None:
+    text = (
+        "`make figs`, `python -m benchmarks sizes`, `python -m benchmarks.speed 50`; cells make rows\n\n    make all\n"
+    )
+    assert pages.commands(text) == ({"figs", "all"}, {"sizes", "speed"})
 
 
 # --- Code ------------------------------------------------------------------------------------------------
