@@ -125,8 +125,11 @@ def _sharpness(text: str) -> float | None:
 
 def _what(columns: runs.Columns) -> str:
     text = f"{len(columns.y)} rows: {columns.target} from {', '.join(columns.inputs)}"
-    text += f"; without {', '.join(columns.left_out)}, which holds no numbers" if columns.left_out else ""
-    return text + (f"; {columns.n_dropped} rows with missing values left out" if columns.n_dropped else "")
+    if left_out := columns.left_out:
+        text += f"; without {', '.join(left_out)}, which {'holds' if len(left_out) == 1 else 'hold'} no numbers"
+    if n_dropped := columns.n_dropped:
+        text += f"; {n_dropped} row{'s' * (n_dropped != 1)} with missing values left out"
+    return text
 
 
 def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dict[str, Any]:

@@ -195,7 +195,8 @@ def _data(X: Floats, y: Floats, about: About, weight: NDArray[Any] | None) -> li
     repeats = len(X) - len(np.unique(X, axis=0))
     text = f"{len(y)} rows from {safe(about.source)}"
     text += f", {repeats} of them at inputs that occur before" if repeats else ""
-    text += f"; {about.n_dropped} rows with missing values were left out" if about.n_dropped else ""
+    if about.n_dropped:
+        text += f"; {about.n_dropped} row{'s' * (about.n_dropped != 1)} with missing values left out"
     return [page.paragraph(text + "."), page.table(head, rows)]
 
 
