@@ -37,8 +37,15 @@ $(VENV)/.docs: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable ".[report,docs]"
 	touch $@
 
-demo: $(VENV)/.base
-	$(BIN)/python -m widestable demo
+# The demo compiles where `widestable` itself will look afterwards, unless the caller has chosen a folder; so that folder is emptied
+# when a kernel has changed.
+DEFAULT_CACHE := $(if $(filter environment,$(origin NUMBA_CACHE_DIR)),,env -u NUMBA_CACHE_DIR)
+$(VENV)/.kernels: $(wildcard src/widestable/_kernels/*.py) | $(VENV)/.base
+	rm -f src/widestable/_kernels/__pycache__/*.nbi src/widestable/_kernels/__pycache__/*.nbc
+	touch $@
+
+demo: $(VENV)/.base $(VENV)/.kernels
+	$(DEFAULT_CACHE) $(BIN)/python -m widestable demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2

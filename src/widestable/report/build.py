@@ -108,7 +108,7 @@ def _head(model: StableRegressor, y: Floats, about: About, verdict: Verdict, jum
     state = '<span class="good">yes</span>' if verdict.good else '<span class="bad">no</span>'
     values = [
         ("rows", f"{len(y)}"),
-        ("inputs", f"{len(about.inputs)}"),
+        ("input" if len(about.inputs) == 1 else "inputs", f"{len(about.inputs)}"),
         ("chains converged", state),
         (f"jumps above {jumps.min_size:.3g}, most likely", f"{number}"),
         ("noise s.d.", f"{model.sigma_:.3g}"),
