@@ -87,7 +87,7 @@ RULES = {
         "leave it out to sample until the chains have converged",
     ),
     "max_sweeps": Rule(
-        lambda v: _is_count(v, 2 * LEAST_SWEEPS), f"an integer of {2 * LEAST_SWEEPS} or more", "30000 is the default"
+        lambda v: _is_count(v, 2 * LEAST_SWEEPS), f"an integer of {2 * LEAST_SWEEPS} or more", "50000 is the default"
     ),
     "n_jobs": Rule(
         lambda v: v is None or (_is_count(v, -MAX_JOBS) and v != 0 and v <= MAX_JOBS),

@@ -52,6 +52,7 @@ class State(NamedTuple):
     n_atoms: int
     mark: np.ndarray
     angle: np.ndarray
+    tilt: np.ndarray
     norm2: np.ndarray
     log_likelihood: float
     place: int
@@ -108,6 +109,7 @@ def describe(chain: Chain) -> State:
         n_atoms=int(k),
         mark=np.exp(chain.log_mark[:k]),
         angle=np.arctan2(h[:, 1], h[:, 0]) % np.pi,
+        tilt=h[:, 0] ** 2 / np.sum(h**2, axis=1),
         norm2=np.sum(h**2, axis=1),
         log_likelihood=chain.log_likelihood[0],
         place=int(chain.counts[SHARPNESS]),
@@ -143,6 +145,7 @@ def p_values(model: Model, plan: Plan, n_sweeps: int, n_replicates: int, rng: np
         "marks": stats.kstest(marks, stats.uniform(0.0, n).cdf).pvalue,
         "least mark": stats.kstest(least[least < n], stats.truncexpon(n).cdf).pvalue,
         "length of h": stats.kstest(np.concatenate([s.norm2 for s in after]), stats.chi2(width).cdf).pvalue,
+        "tilt": stats.kstest(np.concatenate([s.tilt for s in after]), stats.beta(0.5, 0.5 * width - 0.5).cdf).pvalue,
         "number of atoms": poisson_p_value(np.array([s.n_atoms for s in after]), n),
         # Halves of the replicates, so that the two samples are independent.
         "log likelihood": stats.ks_2samp(
@@ -175,6 +178,6 @@ def poisson_p_value(counts: np.ndarray, mean: float) -> float:
 
 if __name__ == "__main__":
     n_replicates, plan, changes = (json.loads(argument) for argument in sys.argv[1:])
-    model = small_model(smooth=changes.pop("smooth", False))._replace(**changes)
+    model = small_model(changes.pop("d", 1), changes.pop("smooth", False))._replace(**changes)
     found = p_values(model, Plan(*plan), 1, n_replicates, np.random.default_rng(20260101))
     print(json.dumps(found))

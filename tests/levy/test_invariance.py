@@ -18,27 +18,31 @@ from widestable._kernels.tuples import Plan
 from .invariance import p_values, small_model
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTHING = Plan(n_hyper=0, n_sharpness=0, n_births=0, n_passes=0, n_pairs=0, n_pair_reflections=0)
 # Which moves run: parameters only where `has_atoms` is off (the atoms are there, but not moved).
 CASES = {
     "everything": ({}, Plan()),
     "everything, two inputs": ({"d": 2}, Plan()),
-    "alpha and nu": ({"infer_sigma2": False, "has_atoms": False}, Plan(n_hyper=10)),
-    "alpha": ({"infer_sigma2": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
-    "nu": ({"infer_sigma2": False, "infer_alpha": False, "has_atoms": False}, Plan(n_hyper=10)),
-    "sigma2": ({"infer_alpha": False, "infer_nu": False, "has_atoms": False}, Plan(n_hyper=10)),
-    "births and deaths": ({}, Plan(n_hyper=0, n_births=20, n_passes=0, n_pairs=0)),
-    "atoms": ({}, Plan(n_hyper=0, n_births=0, n_passes=2, n_pairs=0)),
-    "pairs": ({}, Plan(n_hyper=0, n_births=0, n_passes=0)),
-    "sharpness": ({"smooth": True}, Plan(n_hyper=0, n_sharpness=10, n_births=0, n_passes=0, n_pairs=0)),
+    "alpha and nu": ({"infer_sigma2": False, "has_atoms": False}, NOTHING._replace(n_hyper=10)),
+    "alpha": ({"infer_sigma2": False, "infer_nu": False, "has_atoms": False}, NOTHING._replace(n_hyper=10)),
+    "nu": ({"infer_sigma2": False, "infer_alpha": False, "has_atoms": False}, NOTHING._replace(n_hyper=10)),
+    "sigma2": ({"infer_alpha": False, "infer_nu": False, "has_atoms": False}, NOTHING._replace(n_hyper=10)),
+    "births and deaths": ({}, NOTHING._replace(n_births=20)),
+    "atoms": ({}, NOTHING._replace(n_passes=2)),
+    "pairs": ({}, NOTHING._replace(n_pairs=8)),
+    "reflected pairs": ({}, NOTHING._replace(n_pair_reflections=20)),
+    "reflected pairs, two inputs": ({"d": 2}, NOTHING._replace(n_pair_reflections=20)),
+    "sharpness": ({"smooth": True}, NOTHING._replace(n_sharpness=10)),
     "everything, smooth": ({"smooth": True}, Plan()),
     "everything, smooth, two inputs": ({"smooth": True, "d": 2}, Plan()),
 }
 # Enough of the moves, for one sweep, that a wrong one leaves its mark.
-OF_PARAMETERS, OF_ATOMS = Plan(n_hyper=30, n_births=0, n_passes=0, n_pairs=0), Plan(n_births=20, n_passes=3)
-OF_SHARPNESS = Plan(n_hyper=0, n_sharpness=20, n_births=0, n_passes=0, n_pairs=0)
+OF_PARAMETERS, OF_ATOMS = NOTHING._replace(n_hyper=30), Plan(n_births=20, n_passes=3)
+OF_SHARPNESS, OF_PAIRS = NOTHING._replace(n_sharpness=20), NOTHING._replace(n_pair_reflections=40)
 # A tight prior of nu, and little noise, make slips that touch them plainer.
 TIGHT: dict[str, object] = {"log_nu_sd": 0.3}
 TIGHT_AND_QUIET = {"log_nu_sd": 0.3, "infer_sigma2": False}
+QUIET: dict[str, object] = {"infer_sigma2": False}
 SMOOTH: dict[str, object] = {"smooth": True}
 # What a slip would make of a line of some file.
 SLIPS = {
@@ -95,6 +99,27 @@ SLIPS = {
         "if not math.log(1.0 - rng.random()) < log_ratio:",
         "if False:",
     ),
+    "reflections without the sums of weights": (
+        OF_PAIRS,
+        {},
+        "pair_reflection.py",
+        "n_drawn * math.log(total / total_new)",
+        "0.0",
+    ),
+    "reflected pairs always accepted": (
+        OF_PAIRS,
+        QUIET,
+        "pair_reflection.py",
+        "< after - before + log_ratio",
+        "< log_ratio",
+    ),
+    "one of two reflections judged": (
+        OF_PAIRS,
+        QUIET,
+        "pair_reflection.py",
+        "work, NEW_ONE, NEW_TWO",
+        "work, NEW_ONE, OLD_TWO",
+    ),
     "no prior of the sharpness": (
         OF_SHARPNESS,
         SMOOTH,
@@ -134,7 +159,7 @@ SLIPS = {
 
 
 # Single moves tell which one is at fault; that one is, all of them together tell.
-ALONE = ("alpha", "nu", "sigma2", "alpha and nu", "births and deaths", "sharpness")
+ALONE = ("alpha", "nu", "sigma2", "alpha and nu", "births and deaths", "sharpness", "reflected pairs")
 BY_COST = [pytest.param(c, marks=pytest.mark.slow if c in ALONE else pytest.mark.statistical) for c in CASES]
 
 
@@ -161,7 +186,14 @@ def run_interpreted(package_root: Path, plan: Plan, changes: dict[str, object]) 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "changes"),
-    [(OF_PARAMETERS, TIGHT_AND_QUIET), (OF_PARAMETERS, TIGHT), (OF_ATOMS, {}), (OF_SHARPNESS, SMOOTH)],
+    [
+        (OF_PARAMETERS, TIGHT_AND_QUIET),
+        (OF_PARAMETERS, TIGHT),
+        (OF_ATOMS, {}),
+        (OF_PAIRS, {}),
+        (OF_PAIRS, QUIET),
+        (OF_SHARPNESS, SMOOTH),
+    ],
 )
 def test_uncompiled_engine_is_invariant(plan: Plan, changes: dict[str, object]) -> None:
     found = run_interpreted(ROOT / "src", plan, changes)

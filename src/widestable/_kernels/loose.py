@@ -190,18 +190,6 @@ def drop_group(chain, g):
 
 
 @inner_kernel
-def keep_products(chain, work, g):
-    """The last group is about to take the place of group g: so do its products with the rows."""
-    if work.is_known.size == 0:
-        return
-    last = chain.counts[GROUPS] - 1
-    work.is_known[g] = work.is_known[last]
-    if work.is_known[g] == 1 and g != last:
-        for i in range(work.at_rows.shape[1]):
-            work.at_rows[g, i] = work.at_rows[last, i]
-
-
-@inner_kernel
 def detach(chain, model, work, k):
     """Take atom k out of the system; its pattern and its numbers are left in `work`."""
     g = chain.group[k]
@@ -225,7 +213,6 @@ def detach(chain, model, work, k):
     if chain.members[g] == 0:
         work.s[g] = work.s[chain.counts[GROUPS] - 1]
         work.c[g] = work.c[chain.counts[GROUPS] - 1]
-        keep_products(chain, work, g)
         drop_group(chain, g)
     if not is_safe:
         invert_again(chain, work)
@@ -293,8 +280,6 @@ def append_group(chain, work, g):
     chain.w_y[g] = work.number[W_Y]
     chain.members[g] = 1
     chain.counts[GROUPS] = g + 1
-    if work.is_known.size > 0:
-        work.is_known[g] = 0
 
 
 @inner_kernel

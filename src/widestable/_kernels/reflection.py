@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from .jit import inner_kernel
+from .large import draw_weighted
 from .propose import try_hyperplane
+from .unit import project
 
 # Points farther than this (in the cosine to the hyperplane) are drawn about as rarely as any.
 NEAR = 0.02
@@ -30,19 +32,11 @@ def reflect(chain, model, work, rng, k):
         norm += chain.h[k, j] ** 2
     norm = math.sqrt(norm)
     total = nearness(work.projection, model.row_norm, norm, work.weights)
-    left = total * rng.random()
-    i = 0
-    while i < n - 1 and left >= work.weights[i]:
-        left -= work.weights[i]
-        i += 1
+    i = draw_weighted(work.weights, n, total, rng)
     step = 2.0 * work.projection[i] / model.row_norm[i] ** 2
     for j in range(width):
         work.h_new[j] = chain.h[k, j] - step * model.Z[i, j]
-    for r in range(n):
-        product = 0.0
-        for j in range(width):
-            product += work.h_new[j] * model.Z[r, j]
-        work.projection_new[r] = product
+    project(work.h_new, model.Z, work.projection_new)
     # |h.z_i| is the same on both sides, so only the sums of the weights differ.
     total_new = nearness(work.projection_new, model.row_norm, norm, work.weights)
     return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new))

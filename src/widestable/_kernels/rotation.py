@@ -7,6 +7,7 @@ import math
 from .jit import inner_kernel
 from .propose import try_flips, try_hyperplane
 from .tree import has_tree
+from .unit import project
 
 # The angle is log-uniform between a fraction of a data spacing and the largest turn that is asked for.
 SMALLEST = 1e-3
@@ -25,9 +26,5 @@ def rotate(chain, model, work, rng, k, largest):
         work.h_new[j] = cosine * chain.h[k, j] + sine * work.xi[j]
     if has_tree(model):
         return try_flips(chain, model, work, rng, k)
-    for i in range(n):
-        total = 0.0
-        for j in range(width):
-            total += work.h_new[j] * model.Z[i, j]
-        work.projection_new[i] = total
+    project(work.h_new, model.Z, work.projection_new)
     return try_hyperplane(chain, model, work, rng, k, 0.0)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from .atom import MATTERS, update_atom
+from .atom import update_atom
 from .birth_death import birth, death
-from .circle import forget_products, has_circles
 from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
 from .jit import inner_kernel, kernel
-from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, PAIR_ROTATION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
+from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
 from .pair import update_pair
-from .pair_turn import reflect_pair, rotate_pair
+from .pair_reflection import reflect_pair
 from .record import record
 from .reference import by_reference
 from .sharpness import copy_state, is_surrounded, move_sharpness, use_sharpness
 from .system import refresh
+from .tree import is_plain
 from .tuples import Buffers, Chain, Model, Work
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
@@ -60,7 +60,6 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
         work.total_precision[0] += chain.precision[i]
     work.total_precision[0] += model.row_y.size * chain.rest_precision[0]
     if model.has_atoms:
-        forget_products(model, work)
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.
             if rng.random() < 0.5:
@@ -73,14 +72,10 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
             update_atom(chain, model, plan, work, rng, k % chain.counts[ATOMS])
         for _ in range(plan.n_pairs):
             update_pair(chain, model, work, rng)
-        if has_circles(model):
-            threshold = MATTERS - math.log(work.total_precision[0])
+        if is_plain(model):
             for _ in range(plan.n_pair_reflections):
                 chain.tally[PAIR_REFLECTION, 0] += 1
-                chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng, threshold)
-            for _ in range(plan.n_pair_rotations):
-                chain.tally[PAIR_ROTATION, 0] += 1
-                chain.tally[PAIR_ROTATION, 1] += rotate_pair(chain, model, work, rng, threshold)
+                chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng)
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model)
@@ -97,11 +92,14 @@ refer_buffers = by_reference("BuffersReference", Buffers._fields)
 def run(chain, model, plan, work, rng, first, n_sweeps, thin, adapt, out):
     """Make sweeps `first` to `n_sweeps`; with thin > 0, write a draw to `out` after each `thin` of them.
 
-    Returns the sweeps made: fewer when the next one may need a kernel that is not made yet.
+    Returns the sweeps made: fewer when the next one may need a kernel that is not made yet. With no sweeps to make, the
+    atoms are sorted into groups, from their hyperplanes alone.
     """
     c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
     saved, trial = refer_chain(work.saved), refer_chain(work.trial)
     use_sharpness(m, c.counts[SHARPNESS])
+    if n_sweeps == 0:
+        rebuild_groups(c, m, w)
     c.log_likelihood[0] = refresh(c, m, w)
     for done in range(first + 1, n_sweeps + 1):
         if not is_surrounded(c, m, plan.n_sharpness):
@@ -110,11 +108,3 @@ def run(chain, model, plan, work, rng, first, n_sweeps, thin, adapt, out):
         if thin > 0 and done % thin == 0:
             record(c, m, w, rng, o, done // thin - 1)
     return n_sweeps
-
-
-@kernel
-def initialise(chain, model, work):
-    """Sort the atoms of a chain into groups, from its hyperplanes alone."""
-    m = refer_model(model)
-    use_sharpness(m, chain.counts[SHARPNESS])
-    rebuild_groups(refer_chain(chain), m, refer_work(work))

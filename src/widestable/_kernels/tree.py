@@ -16,6 +16,12 @@ ROUNDING = 1e-9
 
 
 @inner_kernel
+def is_plain(model):
+    """Sign units over rows so few that the remainder has full rank: the moves that look at every row are for these."""
+    return model.row_y.size > 0 and model.n_rest == 0 and math.isinf(model.sharpness)
+
+
+@inner_kernel
 def has_tree(model):
     """Whether rows are so many that there is a tree."""
     return model.node_radius.size > 0

@@ -72,10 +72,8 @@ class Plan(NamedTuple):
     n_passes: int = 1  # rounds over all atoms
     n_rotations: int = 4  # of each atom that matters, in a pass
     n_reflections: int = 1  # likewise
-    n_circles: int = 1  # likewise, over all places on a great circle
     n_pairs: int = 8  # pairs of near-parallel atoms
-    n_pair_reflections: int = 4
-    n_pair_rotations: int = 4
+    n_pair_reflections: int = 8  # two atoms reflected in the same rows
 
 
 class Chain(NamedTuple):
@@ -140,15 +138,7 @@ class Work(NamedTuple):
     S: FloatArray
     scaled: FloatArray
     L: FloatArray
-    # Of a walk round a great circle
-    angle: FloatArray
-    order: IntArray
-    gain: FloatArray
-    arc_weight: FloatArray
     large: IntArray
-    at_rows: FloatArray
-    is_known: IntArray
-    solved: FloatArray
     # Of two loose atoms
     pair_axes: FloatArray
     pair_h: FloatArray

@@ -16,15 +16,22 @@ def unit(t, sharpness):
 
 
 @inner_kernel
-def pattern_of(h, Z, sharpness, projection, tau):
-    """Fill `projection` with h.z_i and `tau` with the unit's values, for every row z_i of Z."""
+def project(h, Z, projection):
+    """Fill `projection` with h.z_i for every row z_i of Z."""
     n, width = Z.shape
     for i in range(n):
         total = 0.0
         for j in range(width):
             total += h[j] * Z[i, j]
         projection[i] = total
-        tau[i] = unit(total, sharpness)
+
+
+@inner_kernel
+def pattern_of(h, Z, sharpness, projection, tau):
+    """Fill `projection` with h.z_i and `tau` with the unit's values, for every row z_i of Z."""
+    project(h, Z, projection)
+    for i in range(tau.size):
+        tau[i] = unit(projection[i], sharpness)
 
 
 @inner_kernel

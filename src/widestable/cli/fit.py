@@ -60,7 +60,7 @@ def fit(
     standardize: Standardize = True,
     chains: Chains = 4,
     sweeps: Sweeps = None,
-    max_sweeps: MaxSweeps = 30_000,
+    max_sweeps: MaxSweeps = 50_000,
     seed: Seed = 0,
     jobs: Jobs = 2,
     strict: Strict = False,

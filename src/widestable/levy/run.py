@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 ROUND = 512
 WARM_UP = 512
 MAX_DRAWS = 1024
-DEFAULT_MAX_SWEEPS = 30_000
+DEFAULT_MAX_SWEEPS = 50_000
 # Draws are kept from this last part of the sweeps, so that a longer run forgets more of its start.
 KEPT_PART = 2.0 / 3.0
 SECONDS_A_CALL = 0.1

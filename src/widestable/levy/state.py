@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels.names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2, N_MOVES, N_NUMBERS, SHARPNESS, SWEEPS
-from .._kernels.sweep import initialise
-from .._kernels.tuples import Buffers, Chain, FloatArray, IntArray, Model, Work
+from .._kernels.sweep import run
+from .._kernels.tuples import Buffers, Chain, FloatArray, IntArray, Model, Plan, Work
 from ..inputs import TrainingData
 from ..network import add_constant, kernel_diagonal
 from .kernels import MAX_DENSE_ROWS, Rank, choose_landmarks, choose_rank, make_kernels_near, with_sharpness
@@ -132,25 +132,19 @@ def make_work(model: Model) -> Work:
     size |= {"total_precision": 1, "rest_precision": 1} | dict.fromkeys(by_atom, K)
     size |= dict.fromkeys(("t", "t_new", "scaled_row", "precision"), int(model.y.size))
     size |= dict.fromkeys(("tau", "tau_new", "projection", "projection_new", "weights"), n)
-    # Room for walks round a circle: only where patterns change row by row.
-    walked = n if model.n_rest == 0 and np.all(np.isinf(model.grid)) else 0
-    size |= {"angle": walked, "gain": walked + 1, "arc_weight": walked + 1}
+    n_plain = n if model.n_rest == 0 and np.all(np.isinf(model.grid)) else 0
     return Work(
         # Only the atoms are remembered, and patterns of a trial only where the sharpness may change.
         saved=empty_chain(model, 0),
         trial=empty_chain(model, n if model.grid.size > 1 else 0),
         flipped=np.zeros(n if len(model.node_radius) else 0, np.int64),
-        order=np.zeros(walked, np.int64),
         large=np.zeros(K, np.int64),
-        at_rows=np.zeros((K + 2, walked)),
-        is_known=np.zeros(K + 2 if walked else 0, np.int64),
         pair_axes=np.zeros((2, width)),
         pair_h=np.zeros((2, width)),
-        pair_tau=np.zeros((4, walked)),
-        pair_t=np.zeros((4, walked)),
+        pair_tau=np.zeros((4, n_plain)),
+        pair_t=np.zeros((4, n_plain)),
         pair_s=np.zeros((4, K)),
         pair_number=np.zeros((4, N_NUMBERS)),
-        solved=np.zeros((walked, K)),
         stack=np.zeros(len(model.node_radius) + 2, np.int64),
         **{name: np.zeros((K, K)) for name in ("S", "scaled", "L")},
         **{name: np.zeros(n_entries) for name, n_entries in size.items()},
@@ -227,7 +221,8 @@ def sort_groups(chain: Chain, model: Model) -> None:
     """Rebuild everything from the atoms alone, so that chains with equal atoms are equal to the last bit."""
     chain.counts[SWEEPS] = 0
     make_kernels_near(chain, model, 0)
-    initialise(chain, model, make_work(model))
+    no_rng, no_draws = np.random.default_rng(0), make_buffers(model, 0)
+    run(chain, model, Plan(), make_work(model), no_rng, 0, 0, 0, False, no_draws)
 
 
 def make_buffers(model: Model, n_draws: int) -> Buffers:

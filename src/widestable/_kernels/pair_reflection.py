@@ -1,50 +1,27 @@
-"""Turn two hyperplanes at once.
+"""Reflect two hyperplanes in the same rows.
 
-Rows between two hyperplanes, in a strip or a wedge, can be cut off from the others in several ways: above one and below the
-other, or the reverse, with sizes of opposite sign. One atom at a time a chain would have to give the rows up on the way
-from one to the other. Reflected together in rows near both, the two change sides at once; rotated together, they
-carry what is between them along. Both are isometries, so they leave the prior as it is.
+Rows between two hyperplanes, in a strip or a wedge, can be cut off from the others in two ways: above one and below the
+other, or the reverse, with sizes of opposite sign. Changing one atom at a time, a chain would have to give the rows up
+on the way. Reflected together in rows near both, the two change sides at once. A reflection in the span of some
+rows changes the side of each row in the span, is an isometry, and so leaves the prior as it is.
 """
 
 from __future__ import annotations
 
 import math
 
-from .algebra import dot, dot3, rows_dot
-from .circle import has_circles
+from .algebra import dot, dot3, row_dot, rows_dot
 from .jit import inner_kernel
 from .jump_measure import log_scale_of_mark
+from .large import draw_weighted, list_large
 from .loose import SUSPICIOUS, attach, detach, evaluate
-from .names import ALPHA, ATOMS, GROUPS, LOG_NU, N_NUMBERS, T_T, A, B
+from .names import ALPHA, GROUPS, LOG_NU, T_T, A, B
 from .pair import log_gain_of_two
 from .reflection import NEAR, nearness
-from .unit import add_row, unit
+from .unit import add_row, project, unit
 
 # Rows of `work.pair_*`: the two atoms where they are, and where they are proposed to be.
 OLD_ONE, OLD_TWO, NEW_ONE, NEW_TWO = 0, 1, 2, 3
-SMALLEST, LARGEST = math.log(1e-3), math.log(0.5)
-
-
-@inner_kernel
-def list_large(chain, work, threshold):
-    """Put the atoms whose scale is above the threshold into `work.large`; returns their number."""
-    n_large = 0
-    for k in range(chain.counts[ATOMS]):
-        if log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU]) > threshold:
-            work.large[n_large] = k
-            n_large += 1
-    return n_large
-
-
-@inner_kernel
-def draw_weighted(weights, n, total, rng):
-    """An index below n, with probability proportional to its weight."""
-    left = total * rng.random()
-    i = 0
-    while i < n - 1 and left >= weights[i]:
-        left -= weights[i]
-        i += 1
-    return i
 
 
 @inner_kernel
@@ -60,11 +37,7 @@ def closeness(chain, model, k, i):
 @inner_kernel
 def sum_of_nearness(chain, model, work, h, norm):
     """Fill `work.projection` and the weights of all rows for a hyperplane; returns the sum of the weights."""
-    for i in range(model.Z.shape[0]):
-        total = 0.0
-        for j in range(model.Z.shape[1]):
-            total += h[j] * model.Z[i, j]
-        work.projection[i] = total
+    project(h, model.Z, work.projection)
     return nearness(work.projection, model.row_norm, norm, work.weights)
 
 
@@ -87,16 +60,30 @@ def take_axes(work, x, y):
 
 
 @inner_kernel
-def reflect_pair(chain, model, work, rng, threshold):
+def reflect_in_axes(h, axes, n_axes, h_new):
+    """The mirror image of h: its part along each axis changes sign."""
+    for c in range(h.size):
+        h_new[c] = h[c]
+    for axis in range(n_axes):
+        along = row_dot(axes, axis, h, h.size)
+        for c in range(h.size):
+            h_new[c] -= 2.0 * along * axes[axis, c]
+
+
+@inner_kernel
+def reflect_pair(chain, model, work, rng):
     """Two atoms reflected in the span of two rows (or in one row): every row of the span changes sides in both."""
-    n_large = list_large(chain, work, threshold)
+    n_large = list_large(chain, work)
     if n_large < 2:
         return 0
     k = work.large[int(n_large * rng.random())]
     n = model.Z.shape[0]
     norm = math.sqrt(rows_dot(chain.h, k, k, 0, chain.h.shape[1]))
     total = sum_of_nearness(chain, model, work, chain.h[k], norm)
-    i, j = draw_weighted(work.weights, n, total, rng), draw_weighted(work.weights, n, total, rng)
+    i = draw_weighted(work.weights, n, total, rng)
+    j, n_drawn = i, 1
+    if rng.random() < 0.5:
+        j, n_drawn = draw_weighted(work.weights, n, total, rng), 2
     total_two = 0.0
     for r in range(n_large):
         other = work.large[r]
@@ -106,16 +93,11 @@ def reflect_pair(chain, model, work, rng, threshold):
     if second == k:
         return 0
     n_axes = take_axes(work, model.Z[i], model.Z[j])
-    for slot, atom in ((0, k), (1, second)):
-        for c in range(chain.h.shape[1]):
-            work.pair_h[slot, c] = chain.h[atom, c]
-        for axis in range(n_axes):
-            along = dot(chain.h[atom], work.pair_axes[axis], chain.h.shape[1])
-            for c in range(chain.h.shape[1]):
-                work.pair_h[slot, c] -= 2.0 * along * work.pair_axes[axis, c]
+    reflect_in_axes(chain.h[k], work.pair_axes, n_axes, work.pair_h[0])
+    reflect_in_axes(chain.h[second], work.pair_axes, n_axes, work.pair_h[1])
     # Distances to the two rows are the same on both sides, so only the sums of the weights of rows differ.
     total_new = sum_of_nearness(chain, model, work, work.pair_h[0], norm)
-    return try_pair(chain, model, work, rng, k, second, 2.0 * math.log(total / total_new))
+    return try_pair(chain, model, work, rng, k, second, n_drawn * math.log(total / total_new))
 
 
 @inner_kernel
@@ -155,16 +137,14 @@ def gain_of_slots(chain, model, work, one, two, log_v, log_w):
 
 
 @inner_kernel
-def make_loose(chain, work, slot):
-    """The pattern in a slot, with its numbers, becomes the loose atom."""
+def put_back(chain, model, work, k, slot):
+    """Put the pattern in a slot into the system as atom k."""
     for i in range(work.tau.size):
         work.tau[i] = work.pair_tau[slot, i]
     for i in range(work.t.size):
         work.t[i] = work.pair_t[slot, i]
-    for g in range(chain.counts[GROUPS]):
-        work.s[g] = work.pair_s[slot, g]
-    for j in range(N_NUMBERS):
-        work.number[j] = work.pair_number[slot, j]
+    evaluate(chain, model, work, work.tau, work.t, work.c, work.s, work.number)
+    attach(chain, work, k)
 
 
 @inner_kernel
@@ -185,57 +165,6 @@ def try_pair(chain, model, work, rng, k, second, log_ratio):
     if accepted:
         for j in range(chain.h.shape[1]):
             chain.h[k, j], chain.h[second, j] = work.pair_h[0, j], work.pair_h[1, j]
-    slot = NEW_TWO if accepted else OLD_TWO
-    make_loose(chain, work, slot)
-    evaluate(chain, model, work, work.tau, work.t, work.c, work.s, work.number)
-    attach(chain, work, second)
-    make_loose(chain, work, NEW_ONE if accepted else OLD_ONE)
-    evaluate(chain, model, work, work.tau, work.t, work.c, work.s, work.number)
-    attach(chain, work, k)
+    put_back(chain, model, work, second, NEW_TWO if accepted else OLD_TWO)
+    put_back(chain, model, work, k, NEW_ONE if accepted else OLD_ONE)
     return 1 if accepted else 0
-
-
-@inner_kernel
-def rotate_pair(chain, model, work, rng, threshold):
-    """Two atoms rotated alike, in a random plane, by an angle that is log-uniform."""
-    n_large = list_large(chain, work, threshold)
-    if n_large < 2:
-        return 0
-    k = work.large[int(n_large * rng.random())]
-    width = chain.h.shape[1]
-    total = sum_of_parallel(chain, work, chain.h[k], k, n_large)
-    second = work.large[draw_weighted(work.z, n_large, total, rng)]
-    if second == k:
-        return 0
-    for j in range(width):
-        work.xi[j], work.h_new[j] = rng.standard_normal(), rng.standard_normal()
-    if take_axes(work, work.xi, work.h_new) < 2:
-        return 0
-    angle = math.exp(SMALLEST + (LARGEST - SMALLEST) * rng.random())
-    cosine, sine = math.cos(angle), math.sin(angle)
-    for slot, atom in ((0, k), (1, second)):
-        x, y = dot(chain.h[atom], work.pair_axes[0], width), dot(chain.h[atom], work.pair_axes[1], width)
-        for c in range(width):
-            turned = (cosine * x - sine * y - x) * work.pair_axes[0, c] + (sine * x + cosine * y - y) * work.pair_axes[1, c]
-            work.pair_h[slot, c] = chain.h[atom, c] + turned
-    before = chain.h[second].copy()
-    for j in range(width):
-        chain.h[second, j] = work.pair_h[1, j]
-    total_new = sum_of_parallel(chain, work, work.pair_h[0], k, n_large)
-    for j in range(width):
-        chain.h[second, j] = before[j]
-    return try_pair(chain, model, work, rng, k, second, math.log(total / total_new))
-
-
-@inner_kernel
-def sum_of_parallel(chain, work, h, k, n_large):
-    """Weights of the other large atoms by how parallel they are to h, as for pairs of scales; returns their sum."""
-    width = h.size
-    norm2 = dot(h, h, width)
-    total = 0.0
-    for r in range(n_large):
-        j = work.large[r]
-        cosine = abs(dot(chain.h[j], h, width)) / math.sqrt(norm2 * rows_dot(chain.h, j, j, 0, width))
-        work.z[r] = 1.0 / (1.0 - cosine + 0.003) if j != k else 0.0
-        total += work.z[r]
-    return total
