@@ -25,6 +25,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
+# Raise when a change of a sampler changes its draws: old results are then not reused.
+VERSIONS = {"sign": 2, "smooth": 1, "gibbs": 1, "broken": 2, "coverage": 2}
 # Enough to condemn a broken sampler.
 N_BROKEN = 200
 N_REPEATS_OF_FUNCTIONS = 5
@@ -33,14 +35,17 @@ N_REPEATS_OF_FUNCTIONS = 5
 def plan(kind: str, n_simulations: int) -> list[Piece]:
     """One piece a simulation."""
     n = min(n_simulations, N_BROKEN) if kind == "broken" else n_simulations
-    return [Piece(NAME, kind, "prior", repeat, dict(SETTINGS[kind])) for repeat in range(n)]
+    return [Piece(NAME, kind, "prior", repeat, dict(SETTINGS[kind]), VERSIONS[kind]) for repeat in range(n)]
 
 
 def plan_functions(n_repeats: int) -> dict[str, list[Piece]]:
     """Training sets of the nine functions, fitted with everything inferred."""
     how = {"n_chains": 2, "n_sweeps": 6000}
     return {
-        function.title: [Piece(NAME, "coverage", function.name, repeat, dict(how)) for repeat in range(n_repeats)]
+        function.title: [
+            Piece(NAME, "coverage", function.name, repeat, dict(how), VERSIONS["coverage"])
+            for repeat in range(n_repeats)
+        ]
         for function in FUNCTIONS
     }
 
