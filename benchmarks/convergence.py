@@ -82,6 +82,8 @@ def other(method: str, problem: Problem) -> list[str]:
 
 
 def main(names: list[str] | None = None) -> None:
+    if unknown := [name for name in names or [] if name not in NAMES]:
+        sys.exit(f"There is no problem {unknown[0]!r}: choose from {', '.join(NAMES)}.")
     compile_engine()
     rows = []
     with threadpool_limits(1):

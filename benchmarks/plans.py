@@ -10,13 +10,15 @@ from widestable._kernels.tuples import Plan
 DEFAULT = Plan()
 PLANS = {
     "default": DEFAULT,
-    "no pairs": DEFAULT._replace(n_pairs=0),
+    "no pairs of scales": DEFAULT._replace(n_pairs=0),
+    "no reflected pairs": DEFAULT._replace(n_pair_reflections=0),
     "no reflections": DEFAULT._replace(n_reflections=0),
     "one rotation": DEFAULT._replace(n_rotations=1),
     "eight rotations": DEFAULT._replace(n_rotations=8),
     "few births": DEFAULT._replace(n_births=1),
     "parameters twice": DEFAULT._replace(n_hyper=2),
-    "many pairs": DEFAULT._replace(n_pairs=20),
+    "many pairs of scales": DEFAULT._replace(n_pairs=20),
+    "many reflected pairs": DEFAULT._replace(n_pair_reflections=20),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .jit import inner_kernel
+from .jit import inline_kernel
 from .large import is_large
 from .loose import attach, detach
 from .names import REFLECTION, ROTATION
@@ -16,7 +16,7 @@ from .unit import project
 SMALL_TURN = 0.3
 
 
-@inner_kernel
+@inline_kernel
 def update_atom(chain, model, plan, work, rng, k):
     """Scale by slice, then rotations and reflections, of atom k."""
     n = work.tau.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .jit import inner_kernel
+from .jit import inline_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import attach, detach, evaluate, log_gain
 from .names import ALPHA, ATOMS, LOG_NU, A, B
@@ -13,7 +13,7 @@ from .tree import has_tree, plant_pattern
 from .unit import pattern_of, rotate_pattern
 
 
-@inner_kernel
+@inline_kernel
 def birth(chain, model, work, rng):
     """Add an atom with probability L'/L * N/(k+1); returns 1 when it is added."""
     k = chain.counts[ATOMS]
@@ -39,7 +39,7 @@ def birth(chain, model, work, rng):
     return 1
 
 
-@inner_kernel
+@inline_kernel
 def death(chain, model, work, rng):
     """Remove an atom drawn uniformly with probability L'/L * k/N; returns 1 when it is removed."""
     n_before = chain.counts[ATOMS]

@@ -6,7 +6,7 @@ import math
 
 from .alpha_marks import move_alpha_marks
 from .alpha_scales import move_alpha_scales
-from .jit import inner_kernel
+from .jit import inline_kernel, inner_kernel
 from .names import ALPHA_MARKS, ALPHA_SCALES, NU, SIGMA2, SWEEPS
 from .nu import move_nu
 from .sigma2 import move_sigma2
@@ -24,7 +24,7 @@ def record_move(chain, move, accepted, adapt):
         chain.log_step[move] += gain * (accepted - TARGET_ACCEPTANCE) * 4.0
 
 
-@inner_kernel
+@inline_kernel
 def update_hyperparameters(chain, model, work, rng, current, adapt):
     """Moves A, B, C and sigma2, those that are inferred; returns the log likelihood."""
     if model.infer_alpha and model.infer_nu:

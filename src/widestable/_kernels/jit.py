@@ -9,6 +9,9 @@ from numba import njit
 # Called from other compiled functions only: the cache of the caller holds its code already.
 inner_kernel = njit(nogil=True, error_model="numpy")
 
+# For the one place where a function is called: its code becomes part of the caller, which is compiled once instead of twice.
+inline_kernel = njit(nogil=True, error_model="numpy", inline="always")
+
 # For inner products only: the compiler may reorder a sum, which makes it five times faster. NaN and infinity
 # keep their meaning, unlike under full fastmath.
 summing_kernel = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})

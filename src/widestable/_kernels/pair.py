@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .algebra import dot, dot3, rows_dot
-from .jit import inner_kernel
+from .jit import inline_kernel, inner_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import SUSPICIOUS, attach, detach, evaluate
 from .names import ALPHA, ATOMS, GROUPS, LOG_NU, T_T, W_T, W_Y, A, B
@@ -53,7 +53,7 @@ def log_gain_of_two(log_v, log_w, a, b, c, x, y):
     return 0.5 * ((q * x * x - 2.0 * c * x * y + p * y * y) / determinant - log_det)
 
 
-@inner_kernel
+@inline_kernel
 def update_pair(chain, model, work, rng):
     """Slice on a common shift of the log marks of two atoms, sizes of all integrated out."""
     n_atoms = chain.counts[ATOMS]
@@ -107,7 +107,7 @@ def take_back(chain, work):
         work.number[j] = work.number_new[j]
 
 
-@inner_kernel
+@inline_kernel
 def detach_second(chain, model, work, j):
     """Take out another atom; returns its product over the rows with the one set aside, whose others are kept."""
     g, last = chain.group[j], chain.counts[GROUPS] - 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from .algebra import dot, dot3, row_dot, rows_dot
-from .jit import inner_kernel
+from .jit import inline_kernel, inner_kernel
 from .jump_measure import log_scale_of_mark
 from .large import draw_weighted, list_large
 from .loose import SUSPICIOUS, attach, detach, evaluate
@@ -70,7 +70,7 @@ def reflect_in_axes(h, axes, n_axes, h_new):
             h_new[c] -= 2.0 * along * axes[axis, c]
 
 
-@inner_kernel
+@inline_kernel
 def reflect_pair(chain, model, work, rng):
     """Two atoms reflected in the span of two rows (or in one row): every row of the span changes sides in both."""
     n_large = list_large(chain, work)
@@ -147,7 +147,7 @@ def put_back(chain, model, work, k, slot):
     attach(chain, work, k)
 
 
-@inner_kernel
+@inline_kernel
 def try_pair(chain, model, work, rng, k, second, log_ratio):
     """Accept or reject `work.pair_h` for two atoms; returns 1 when accepted."""
     alpha, log_nu = chain.theta[ALPHA], chain.theta[LOG_NU]

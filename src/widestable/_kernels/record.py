@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .algebra import row_dot, solve_lower, solve_upper
-from .jit import inner_kernel
+from .jit import inline_kernel, inner_kernel
 from .jump_measure import log_remainder, log_scale_of_mark
 from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2, SHARPNESS
 from .priors import log_prior
@@ -100,7 +100,7 @@ def draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2):
     return mean + math.sqrt(max(1.0 - share, 0.0) * spread * sigma2 * rest / weight) * rng.standard_normal()
 
 
-@inner_kernel
+@inline_kernel
 def record(chain, model, work, rng, out, draw):
     """Write one draw into row `draw` of the buffers; the system must be fresh."""
     for j in range(3):

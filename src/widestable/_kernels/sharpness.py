@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .groups import rebuild_groups
-from .jit import inner_kernel
+from .jit import inline_kernel, inner_kernel
 from .jump_measure import log_scale_of_mark
 from .names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2, SHARPNESS
 from .priors import log_prior
@@ -72,7 +72,7 @@ def keep_shapes(trial, factor):
     return log_ratio
 
 
-@inner_kernel
+@inline_kernel
 def move_sharpness(chain, trial, model, work, rng, current):
     """A step up or down the grid, in one of three ways; returns (accepted, log likelihood).
 

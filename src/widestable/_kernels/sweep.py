@@ -8,7 +8,7 @@ from .atom import update_atom
 from .birth_death import birth, death
 from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
-from .jit import inner_kernel, kernel
+from .jit import inline_kernel, kernel
 from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
 from .pair import update_pair
 from .pair_reflection import reflect_pair
@@ -23,7 +23,7 @@ from .tuples import Buffers, Chain, Model, Work
 RECOMPUTE_EVERY = 64
 
 
-@inner_kernel
+@inline_kernel
 def restore(chain, model, work, saved):
     """Go back to the remembered state: the sweep since then is rejected as a whole."""
     copy_state(saved, chain)
@@ -31,7 +31,7 @@ def restore(chain, model, work, saved):
     rebuild_groups(chain, model, work)
 
 
-@inner_kernel
+@inline_kernel
 def settle(chain, model, work, saved):
     """Make the system fresh; when it cannot be factored, reject the sweep since `saved`."""
     value = refresh(chain, model, work)
@@ -42,7 +42,7 @@ def settle(chain, model, work, saved):
     chain.log_likelihood[0] = value
 
 
-@inner_kernel
+@inline_kernel
 def sweep(chain, saved, trial, model, plan, work, rng, adapt):
     """Parameters, sharpness, births and deaths, every atom, then pairs. The system is fresh before and after."""
     copy_state(chain, saved)
