@@ -9,7 +9,8 @@ from numba import njit
 # Called from other compiled functions only: the cache of the caller holds its code already.
 inner_kernel = njit(nogil=True, error_model="numpy")
 
-# For the one place where a function is called: its code becomes part of the caller, which is compiled once instead of twice.
+# For a function that is called in one place: its code becomes part of the caller and is not compiled twice. Worth it
+# for large ones, which are few; inner loops are faster as functions of their own.
 inline_kernel = njit(nogil=True, error_model="numpy", inline="always")
 
 # For inner products only: the compiler may reorder a sum, which makes it five times faster. NaN and infinity
