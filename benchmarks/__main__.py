@@ -1,4 +1,7 @@
-"""Run benchmarks by name, or all of them: `python -m benchmarks [NAME ...] [--list]`."""
+"""Run benchmarks by name, or all of them: `python -m benchmarks [NAME ...] [--list]`.
+
+Into a file, tables are written as Markdown: `python -m benchmarks convergence > table.md`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -128,7 +129,11 @@ def run_every_sweep(data: TrainingData, fixed: Fixed, n_sweeps: int, n_chains: i
 
 
 def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print one table."""
+    """Print one table; into a file, as the Markdown that docs/sampler.md holds."""
+    if not sys.stdout.isatty():
+        lines = [columns, ["---"] * len(columns), *rows]
+        print(f"\n{title}\n", *("| " + " | ".join(line) + " |" for line in lines), sep="\n", flush=True)
+        return
     table = Table(title=title)
     for column in columns:
         table.add_column(column, justify="right")
