@@ -41,7 +41,7 @@ class BarReporter(Reporter):
         self._bar = bar
         self._lock = threading.Lock()
         self._total = 0
-        self._task = bar.add_task("sampling", total=None, note="")
+        self._task = bar.add_task("sampling", total=None, note="", visible=False)
 
     def advance(self, n_sweeps: int) -> None:
         with self._lock:
@@ -50,7 +50,7 @@ class BarReporter(Reporter):
     def extend(self, n_sweeps: int, message: str) -> None:
         with self._lock:
             self._total += n_sweeps
-            self._bar.update(self._task, total=self._total, description=message)
+            self._bar.update(self._task, total=self._total, description=message, visible=True)
 
     def tell(self, note: Callable[[], str]) -> None:
         text = note()
