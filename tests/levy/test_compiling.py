@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 from widestable._kernels.compiling import when_compiling
-from widestable.levy.progress import compilation_told
+from widestable.levy.progress import compilation_told, reporter
 
 
 def test_a_compilation_is_told_once() -> None:
@@ -28,3 +28,13 @@ def test_where_a_bar_would_be_shown(progress: bool | None, expected: bool, capfd
     captured = capfd.readouterr()
     assert captured.out == ""
     assert ("Compiling the sampler" in captured.err) == expected
+
+
+def test_the_bar_waits_until_its_length_is_known(capfd: pytest.CaptureFixture[str]) -> None:
+    with reporter(True) as report:
+        report.advance(0)
+    assert "sweeps" not in capfd.readouterr().err
+    with reporter(True) as report:
+        report.extend(20, "warming up")
+        report.advance(5)
+    assert "5/20 sweeps" in capfd.readouterr().err
