@@ -35,7 +35,7 @@ def closeness(chain, model, k, i):
 
 
 @inner_kernel
-def sum_of_nearness(chain, model, work, h, norm):
+def sum_of_nearness(model, work, h, norm):
     """Fill `work.projection` and the weights of all rows for a hyperplane; returns the sum of the weights."""
     project(h, model.Z, work.projection)
     return nearness(work.projection, model.row_norm, norm, work.weights)
@@ -79,7 +79,7 @@ def reflect_pair(chain, model, work, rng):
     k = work.large[int(n_large * rng.random())]
     n = model.Z.shape[0]
     norm = math.sqrt(rows_dot(chain.h, k, k, 0, chain.h.shape[1]))
-    total = sum_of_nearness(chain, model, work, chain.h[k], norm)
+    total = sum_of_nearness(model, work, chain.h[k], norm)
     i = draw_weighted(work.weights, n, total, rng)
     j, n_drawn = i, 1
     if rng.random() < 0.5:
@@ -96,7 +96,7 @@ def reflect_pair(chain, model, work, rng):
     reflect_in_axes(chain.h[k], work.pair_axes, n_axes, work.pair_h[0])
     reflect_in_axes(chain.h[second], work.pair_axes, n_axes, work.pair_h[1])
     # Distances to the two rows are the same on both sides, so only the sums of the weights of rows differ.
-    total_new = sum_of_nearness(chain, model, work, work.pair_h[0], norm)
+    total_new = sum_of_nearness(model, work, work.pair_h[0], norm)
     return try_pair(chain, model, work, rng, k, second, n_drawn * math.log(total / total_new))
 
 
