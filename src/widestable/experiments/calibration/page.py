@@ -74,6 +74,8 @@ def _picture(path: Path, kind: str, results: list[Result], n_draws: int) -> str:
         ax.fill_between(places, low - places, high - places, color="0.85", linewidth=0.0)
         ax.step(places, below / len(values) - places, color="C0", where="post")
         ax.set_title(name, fontsize=9)
+    for ax in axes[len(ranks) :]:
+        ax.set_axis_off()
     figure.supxlabel("rank of the truth, 0 to 1", fontsize=9)
     figure.supylabel("distribution function minus its diagonal", fontsize=9)
     target = path.parent / "images" / f"calibration_{kind}.png"
