@@ -15,8 +15,9 @@ from widestable._kernels.names import ATOMS, GROUPS
 from widestable._kernels.sweep import run
 from widestable._kernels.tuples import Chain, Model, Plan
 from widestable.inputs import TrainingData, check_training
+from widestable.levy import kernels
 from widestable.levy.draws import pack
-from widestable.levy.kernels import choose_landmarks, choose_rank
+from widestable.levy.kernels import choose_landmarks
 from widestable.levy.run import Setup, extend, start, warm_up
 from widestable.levy.state import make_buffers, make_model, make_work, start_chain
 from widestable.levy.tree import LEAF, balls, node_ranges
@@ -79,7 +80,8 @@ def swept(model: Model, n_sweeps: int, seed: int = 0, plan: Plan | None = None, 
     return chain, buffers
 
 
-@pytest.mark.parametrize("sharpness", [math.inf, 2.0])
+# A kernel of sharpness 0.1 has fewer eigenvalues above rounding than the rank asks for.
+@pytest.mark.parametrize("sharpness", [math.inf, 2.0, 0.1])
 def test_log_likelihood_equals_dense(sharpness: float, rng: np.random.Generator) -> None:
     model = low_rank(oblique(150, rng), sharpness)
     assert 0 < model.n_rest < 150
@@ -139,15 +141,29 @@ def test_landmarks_at_every_row_give_the_true_leading_part(rng: np.random.Genera
     np.testing.assert_allclose(overlap, 1.0, atol=1e-6)
 
 
-def test_few_landmarks_keep_the_trace_and_nearly_the_leading_part(rng: np.random.Generator) -> None:
+def test_few_landmarks_keep_the_trace_and_nearly_the_leading_part(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "MAX_LANDMARKS", 512)
     data = oblique(900, rng)
     model = make_model(data, **FREE, n_atoms=20, max_dense_rows=500)
-    assert choose_rank(2500) == (len(model.landmarks), model.y.size) == (512, 256)
+    assert (len(model.landmarks), model.y.size) == (512, 256)
     assert model.eigenvalues.sum() + model.n_rest * model.rest_eigenvalue == pytest.approx(data.weight.sum())
     root = np.sqrt(data.weight)
     expected = np.linalg.eigvalsh(arcsine_kernel(data.X) * np.outer(root, root))[::-1]
     np.testing.assert_allclose(model.eigenvalues[:10], expected[:10], rtol=0.01)
     np.testing.assert_allclose(model.eigenvalues[:50], expected[:50], rtol=0.1)
+
+
+@pytest.mark.parametrize("n_processors", [1, 3])
+def test_the_basis_is_the_same_on_any_number_of_processors(
+    n_processors: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "BLOCK", 40)
+    data = oblique(150, rng)
+    expected = low_rank(data)
+    monkeypatch.setattr(kernels.joblib, "cpu_count", lambda: n_processors)
+    np.testing.assert_array_equal(low_rank(data).basis, expected.basis)
 
 
 def test_landmarks_spread_over_the_rows() -> None:
@@ -175,8 +191,9 @@ def test_predictions_are_those_of_the_low_rank_covariance(rng: np.random.Generat
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_regressor_of_many_rows(tmp_path: Path) -> None:
+def test_a_regressor_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chosen by itself, finds the jump, and a saved one goes on where it was."""
+    monkeypatch.setattr(kernels, "MAX_LANDMARKS", 512)  # quicker to prepare
     rng = np.random.default_rng(5)
     x = rng.permutation(np.linspace(0.0, 10.0, 2400))
     y = 4.0 * (x > 6.2) + 0.3 * rng.standard_normal(2400)
@@ -201,7 +218,7 @@ def draws_of(data: TrainingData, max_dense_rows: int, n_sweeps: int, nu: float =
     return Draws(np.stack([d.f[:, rows] for d in chains]), np.exp([d.log_sigma2 for d in chains]))
 
 
-# What 256 of 400 (or 2000) leading eigenvectors may move, in posterior s.d. and probability.
+# What half of the leading eigenvectors may move, in posterior s.d. and probability.
 LOW_RANK = 0.03
 
 
@@ -215,7 +232,6 @@ def test_low_rank_and_dense_agree() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="256 of 2000 eigenvectors move sigma2 and f by up to about 0.2 posterior s.d.", strict=True)
 def test_low_rank_and_dense_agree_on_two_thousand_rows() -> None:
     data = oblique(1991, np.random.default_rng(2))
     check_agreement(draws_of(data, 2000, 1200), draws_of(data, 1000, 1200), bias=LOW_RANK)

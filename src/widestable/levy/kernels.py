@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -16,14 +18,16 @@ from .tree import sum_over_nodes
 
 # Up to this many rows the kernel is decomposed whole: O(n^3) once, and O(n^2) memory.
 MAX_DENSE_ROWS = 2000
-# Beyond, its leading eigenvectors come from this many landmarks, and the others' eigenvalues are put equal.
-N_LANDMARKS, RANK = 512, 256
-# Rows whose covariances with the landmarks are held at once.
-BLOCK = 4096
+# Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
+# more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
+MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 100_000
+# Rows whose covariances with the landmarks a thread holds at once.
+BLOCK = 2048
 # Eigenvalues of the landmarks' kernel below this part of the largest are rounding.
 SMALLEST = 1e-10
 
 _MAKING = Lock()
+Result = TypeVar("Result")
 
 
 class Rank(NamedTuple):
@@ -34,17 +38,17 @@ class Rank(NamedTuple):
 
 
 def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS) -> Rank:
-    """All of it, or what `N_LANDMARKS` landmarks can tell.
+    """All of it, or what 2048 landmarks can tell, fewer beyond a hundred thousand rows.
 
     Examples
     --------
-    >>> choose_rank(500), choose_rank(100_000)
-    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=512, rank=256))
+    >>> choose_rank(500), choose_rank(100_000), choose_rank(1_000_000)
+    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=2048, rank=1024), Rank(n_landmarks=512, rank=256))
     """
     if n <= max_dense_rows:
         return Rank(n, n)
-    n_landmarks = min(N_LANDMARKS, n)
-    return Rank(n_landmarks, min(RANK, n_landmarks // 2))
+    n_landmarks = min(max(MAX_ENTRIES // n, MIN_LANDMARKS), MAX_LANDMARKS, n)
+    return Rank(n_landmarks, n_landmarks // 2)
 
 
 def choose_landmarks(Z: FloatArray, n_landmarks: int) -> FloatArray:
@@ -102,27 +106,44 @@ def decompose_leading(model: Model, place: int) -> None:
     D, V = np.linalg.eigh(arcsine_kernel(model.landmarks[:, 1:], sharpness=model.grid[place]))
     kept = SMALLEST * D.max() < D
     features = V[:, kept] / np.sqrt(D[kept])
-    gram = np.zeros((features.shape[1], features.shape[1]))
-    for rows, K in _blocks(model, place):
-        F = K @ features
-        gram += F.T @ (model.weight[rows, None] * F)
+
+    def products(rows: slice, K: FloatArray) -> FloatArray:
+        F = np.sqrt(model.weight[rows, None]) * (K @ features)
+        return np.asarray(F.T @ F)
+
+    # Added up block after block: the sum is the same to the last bit for any number of processors.
+    gram = sum(_for_blocks(products, model, place), np.zeros((features.shape[1], features.shape[1])))
     eigenvalues, Q = np.linalg.eigh(gram)
-    rank = model.grid_eigenvalues.shape[1]
+    # A smooth kernel may have fewer eigenvalues that are more than rounding: the others count as the rest.
+    rank = min(model.grid_eigenvalues.shape[1], eigenvalues.size)
     leading = np.maximum(eigenvalues[::-1][:rank], SMALLEST * eigenvalues[-1])
     vectors = features @ Q[:, ::-1][:, :rank]
-    for rows, K in _blocks(model, place):
-        model.grid_basis[place, rows] = model.weight[rows, None] * (K @ (vectors / np.sqrt(leading)))
+    scaled = vectors / np.sqrt(leading)
+
+    def fill_basis(rows: slice, K: FloatArray) -> None:
+        model.grid_basis[place, rows, :rank] = model.weight[rows, None] * (K @ scaled)
+        model.grid_basis[place, rows, rank:] = 0.0
+
+    for _ in _for_blocks(fill_basis, model, place):
+        pass
     trace = float(model.weight @ kernel_diagonal(model.Z[:, 1:], model.grid[place]))
-    model.grid_eigenvalues[place] = leading
-    model.grid_landmark_basis[place] = vectors * np.sqrt(leading)
-    model.grid_rest_eigenvalue[place] = max(trace - leading.sum(), 0.0) / model.n_rest
+    rest = max(trace - leading.sum(), 0.0) / (len(model.Z) - rank)
+    model.grid_eigenvalues[place] = rest
+    model.grid_eigenvalues[place, :rank] = leading
+    model.grid_rest_eigenvalue[place] = rest
+    model.grid_landmark_basis[place] = 0.0
+    model.grid_landmark_basis[place, :, :rank] = vectors * np.sqrt(leading)
     model.grid_y[place] = model.row_y @ model.grid_basis[place]
     if model.node_radius.size:
         sum_over_nodes(model.grid_basis[place], model.node_rows, model.node_basis)
 
 
-def _blocks(model: Model, place: int) -> Iterator[tuple[slice, FloatArray]]:
-    """Covariances of some rows with all landmarks, block after block."""
-    for start in range(0, len(model.Z), BLOCK):
+def _for_blocks(function: Callable[[slice, FloatArray], Result], model: Model, place: int) -> Iterator[Result]:
+    """`function` of some rows and their covariances with all landmarks, block after block, on all processors."""
+
+    def at(start: int) -> Result:
         rows = slice(start, min(start + BLOCK, len(model.Z)))
-        yield rows, arcsine_kernel(model.Z[rows, 1:], model.landmarks[:, 1:], model.grid[place])
+        return function(rows, arcsine_kernel(model.Z[rows, 1:], model.landmarks[:, 1:], model.grid[place]))
+
+    with ThreadPoolExecutor(joblib.cpu_count()) as pool:
+        yield from pool.map(at, range(0, len(model.Z), BLOCK))
