@@ -19,6 +19,7 @@ BENCHMARKS = {
     "units": "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART",
     "predict_rows": "memory and time of predicting 100 000 rows",
     "many_rows": "time and memory up to 100 000 rows, and effective samples a second there beside BART",
+    "low_rank": "what a remainder of low rank moves, beside the whole kernel",
     "engines": "effective samples a second of the jump engine over the published algorithm",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .jit import inner_kernel
 from .names import ATOMS, GROUPS
 from .row_products import weigh_groups
+from .tree import has_tree, plant_pattern
 from .unit import pattern_of, rotate_pattern
 
 
@@ -30,7 +31,7 @@ def rebuild_groups(chain, model, work):
                 chain.tau[g, i] = work.tau[i]
         chain.group[k] = g
         chain.members[g] += 1
-    rotate_groups(chain, model)
+    rotate_groups(chain, model, work)
 
 
 @inner_kernel
@@ -43,8 +44,15 @@ def same(x, y):
 
 
 @inner_kernel
-def rotate_groups(chain, model):
+def rotate_groups(chain, model, work):
     """Recompute T = tau B, and products over the rows, so that rounding from many flips does not add up."""
-    for g in range(chain.counts[GROUPS]):
-        rotate_pattern(chain.tau[g], model.basis, chain.T[g])
+    if has_tree(model):
+        # Whole nodes at once: O(n) rows times r numbers for each group would be most of a sweep.
+        for k in range(chain.counts[ATOMS]):
+            plant_pattern(model, work, chain.h[k])
+            for j in range(work.t.size):
+                chain.T[chain.group[k], j] = work.t[j]
+    else:
+        for g in range(chain.counts[GROUPS]):
+            rotate_pattern(chain.tau[g], model.basis, chain.T[g])
     weigh_groups(chain, model)

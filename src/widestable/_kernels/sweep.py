@@ -78,7 +78,7 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
                 chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng)
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
-        rotate_groups(chain, model)
+        rotate_groups(chain, model, work)
     settle(chain, model, work, saved)
 
 

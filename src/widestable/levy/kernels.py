@@ -37,8 +37,11 @@ class Rank(NamedTuple):
     rank: int
 
 
-def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS) -> Rank:
+def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS, is_smooth: bool = False) -> Rank:
     """All of it, or what 2048 landmarks can tell, fewer beyond a hundred thousand rows.
+
+    Smooth units make do with the fewest: their kernel has few eigenvalues that count, a rotation costs n times the
+    rank, and each sharpness has a basis of its own.
 
     Examples
     --------
@@ -47,7 +50,8 @@ def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS) -> Rank:
     """
     if n <= max_dense_rows:
         return Rank(n, n)
-    n_landmarks = min(max(MAX_ENTRIES // n, MIN_LANDMARKS), MAX_LANDMARKS, n)
+    most = MIN_LANDMARKS if is_smooth else MAX_LANDMARKS
+    n_landmarks = min(max(MAX_ENTRIES // n, MIN_LANDMARKS), most, n)
     return Rank(n_landmarks, n_landmarks // 2)
 
 

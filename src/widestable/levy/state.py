@@ -43,7 +43,7 @@ def make_model(
         data,
         grid,
         log_prior_sharpness(grid),
-        choose_rank(data.y.size, max_dense_rows),
+        choose_rank(data.y.size, max_dense_rows, is_smooth=bool(np.isfinite(grid).any())),
         n_atoms=float(n_atoms),
         infer_alpha=alpha is None,
         infer_nu=nu is None,
