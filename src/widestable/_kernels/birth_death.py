@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .jit import inline_kernel, inner_kernel
+from .jit import inline_kernel
 from .jump_measure import log_scale_of_mark
 from .loose import attach, detach, evaluate, log_gain
 from .names import ALPHA, ATOMS, LOG_NU, A, B
@@ -52,17 +52,11 @@ def death(chain, model, work, rng):
     if not math.log(1.0 - rng.random()) < log_ratio:
         attach(chain, work, k)
         return 0
-    remove_last_into(chain, k)
-    return 1
-
-
-@inner_kernel
-def remove_last_into(chain, k):
-    """Forget atom k, which is loose, by moving the last atom into its place."""
-    last = chain.counts[ATOMS] - 1
+    last = n_before - 1
     chain.counts[ATOMS] = last
     if k != last:
         for j in range(chain.h.shape[1]):
             chain.h[k, j] = chain.h[last, j]
         chain.log_mark[k] = chain.log_mark[last]
         chain.group[k] = chain.group[last]
+    return 1

@@ -8,8 +8,8 @@ ALPHA, LOG_NU, LOG_SIGMA2 = 0, 1, 2
 ATOMS, GROUPS, SWEEPS, SHARPNESS = 0, 1, 2, 3
 # rows of chain.tally (attempts, acceptances)
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS, NU, SIGMA2 = 0, 1, 2, 3, 4, 5, 6, 7
-SHARPNESS_MOVE, PAIR_REFLECTION, PARALLEL_BIRTH, PARALLEL_DEATH = 8, 9, 10, 11
-N_MOVES = 12
+SHARPNESS_MOVE, PAIR_REFLECTION = 8, 9
+N_MOVES = 10
 # entries of a loose atom's numbers: tau' P tau and tau' P y without the others, then with them integrated out, and
 # tau' W tau and tau' W y
 T_T, T_Y, A, B, W_T, W_Y = 0, 1, 2, 3, 4, 5

@@ -9,10 +9,9 @@ from .birth_death import birth, death
 from .groups import rebuild_groups, rotate_groups
 from .hyper import update_hyperparameters
 from .jit import inline_kernel, kernel
-from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, PARALLEL_BIRTH, PARALLEL_DEATH, SHARPNESS, SHARPNESS_MOVE, SWEEPS
+from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
 from .pair import update_pair
 from .pair_reflection import reflect_pair
-from .parallel_birth import bear_parallel, bury_parallel
 from .record import record
 from .reference import by_reference
 from .sharpness import copy_state, is_surrounded, move_sharpness, use_sharpness
@@ -77,13 +76,6 @@ def sweep(chain, saved, trial, model, plan, work, rng, adapt):
             for _ in range(plan.n_pair_reflections):
                 chain.tally[PAIR_REFLECTION, 0] += 1
                 chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng)
-            for _ in range(plan.n_parallel):
-                if rng.random() < 0.5:
-                    chain.tally[PARALLEL_BIRTH, 0] += 1
-                    chain.tally[PARALLEL_BIRTH, 1] += bear_parallel(chain, model, work, rng)
-                else:
-                    chain.tally[PARALLEL_DEATH, 0] += 1
-                    chain.tally[PARALLEL_DEATH, 1] += bury_parallel(chain, model, work, rng)
     chain.counts[SWEEPS] += 1
     if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model, work)

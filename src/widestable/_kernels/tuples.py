@@ -74,7 +74,6 @@ class Plan(NamedTuple):
     n_reflections: int = 1  # likewise
     n_pairs: int = 8  # pairs of near-parallel atoms
     n_pair_reflections: int = 8  # two atoms reflected in the same rows
-    n_parallel: int = 4  # births or deaths of atoms parallel to one that matters
 
 
 class Chain(NamedTuple):
@@ -140,7 +139,6 @@ class Work(NamedTuple):
     scaled: FloatArray
     L: FloatArray
     large: IntArray
-    mark_weights: FloatArray
     # Of two loose atoms
     pair_axes: FloatArray
     pair_h: FloatArray

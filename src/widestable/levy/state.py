@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._kernels.names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2, N_MOVES, N_NUMBERS, SHARPNESS, SWEEPS
-from .._kernels.parallel_birth import N_CELLS
 from .._kernels.sweep import run
 from .._kernels.tuples import Buffers, Chain, FloatArray, IntArray, Model, Plan, Work
 from ..inputs import TrainingData
@@ -140,7 +139,6 @@ def make_work(model: Model) -> Work:
         trial=empty_chain(model, n if model.grid.size > 1 else 0),
         flipped=np.zeros(n if len(model.node_radius) else 0, np.int64),
         large=np.zeros(K, np.int64),
-        mark_weights=np.zeros(N_CELLS),
         pair_axes=np.zeros((2, width)),
         pair_h=np.zeros((2, width)),
         pair_tau=np.zeros((4, n_plain)),
