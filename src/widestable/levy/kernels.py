@@ -20,7 +20,7 @@ from .tree import sum_over_nodes
 MAX_DENSE_ROWS = 2000
 # Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
 # more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
-MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 100_000
+MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
 # Rows whose covariances with the landmarks a thread holds at once.
 BLOCK = 2048
 # Eigenvalues of the landmarks' kernel below this part of the largest are rounding.
@@ -38,15 +38,15 @@ class Rank(NamedTuple):
 
 
 def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS, is_smooth: bool = False) -> Rank:
-    """All of it, or what 2048 landmarks can tell, fewer beyond a hundred thousand rows.
+    """All of it, or what 2048 landmarks can tell, fewer beyond fifty thousand rows.
 
     Smooth units make do with the fewest: their kernel has few eigenvalues that count, a rotation costs n times the
     rank, and each sharpness has a basis of its own.
 
     Examples
     --------
-    >>> choose_rank(500), choose_rank(100_000), choose_rank(1_000_000)
-    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=2048, rank=1024), Rank(n_landmarks=512, rank=256))
+    >>> choose_rank(500), choose_rank(10_000), choose_rank(100_000)
+    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=2048, rank=1024), Rank(n_landmarks=1024, rank=512))
     """
     if n <= max_dense_rows:
         return Rank(n, n)
