@@ -92,7 +92,7 @@ def compare(n: int, name: str) -> list[list[str]]:
 def main() -> None:
     with threadpool_limits(1):
         lines = [line for name in FIXED for n in SIZES for line in compare(n, name)]
-    columns = ["alpha, nu", "rows", "landmarks", "shift of f, r.m.s.", "largest", "ratio of s.d.", "shift of log sigma2"]
+    columns = ["alpha, nu", "rows", "landmarks", "shift of f, r.m.s.", "largest", "ratio of s.d.", "shift of sigma2"]
     show("Low rank beside the whole kernel, given atoms and parameters, in posterior s.d.", columns, lines)
 
 
