@@ -19,7 +19,7 @@ from . import rounds
 from .inputs import TrainingData, check_training
 from .jumps import Jumps
 from .levy import run
-from .levy.progress import compilation_told, reporter
+from .levy.progress import compilation_told, reporter, tell_preparation
 from .levy.state import make_model
 from .mixture import Job
 from .parameters import check_count, check_coverage, check_parameters, check_units, make_rng, make_seeds
@@ -139,6 +139,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)
         fixed = self._fixed(data)
         sharpness = None if self.sharpness is None else float(self.sharpness)
+        tell_preparation(data.y.size, self.progress)
         model = make_model(data, n_atoms=float(self.n_atoms), sharpness=sharpness, **fixed)
         with compilation_told(self.progress):
             start = run.start(model, make_seeds(self.random_state, int(self.n_chains)), **fixed)

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 from widestable._kernels.compiling import when_compiling
-from widestable.levy.progress import compilation_told, reporter
+from widestable.levy.progress import compilation_told, reporter, tell_preparation
 
 
 def test_a_compilation_is_told_once() -> None:
@@ -28,6 +28,16 @@ def test_where_a_bar_would_be_shown(progress: bool | None, expected: bool, capfd
     captured = capfd.readouterr()
     assert captured.out == ""
     assert ("Compiling the sampler" in captured.err) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "progress", "expected"), [(2001, True, True), (2000, True, False), (9999, False, False)]
+)
+def test_preparing_many_rows_is_told(
+    n_rows: int, progress: bool, expected: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tell_preparation(n_rows, progress)
+    assert ("Decomposing the kernel of 2,001 rows" in capfd.readouterr().err) == expected
 
 
 def test_the_bar_waits_until_its_length_is_known(capfd: pytest.CaptureFixture[str]) -> None:

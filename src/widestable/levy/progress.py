@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._kernels.compiling import when_compiling
+from .kernels import MAX_DENSE_ROWS
 
 logger = logging.getLogger(__name__)
 
@@ -61,16 +62,22 @@ class BarReporter(Reporter):
 @contextmanager
 def compilation_told(progress: bool | None) -> Iterator[None]:
     """Say so, where a bar would be shown, when the sampler has to be compiled first."""
-
-    def tell() -> None:
-        logger.info("Compiling the sampler")
-        if wants_bar(progress):
-            from rich.console import Console
-
-            Console(stderr=True).print("Compiling the sampler: about a minute, the first time only.")
-
-    with when_compiling(tell):
+    with when_compiling(lambda: _say(progress, "Compiling the sampler", "about a minute, the first time only.")):
         yield
+
+
+def tell_preparation(n_rows: int, progress: bool | None) -> None:
+    """Say so, where a bar would be shown, when rows are so many that decomposing their kernel takes a while."""
+    if n_rows > MAX_DENSE_ROWS:
+        _say(progress, f"Decomposing the kernel of {n_rows:,} rows", "up to a minute on one processor.")
+
+
+def _say(progress: bool | None, what: str, how_long: str) -> None:
+    logger.info(what)
+    if wants_bar(progress):
+        from rich.console import Console
+
+        Console(stderr=True).print(f"{what}: {how_long}")
 
 
 def wants_bar(progress: bool | None) -> bool:

@@ -22,7 +22,7 @@ def simulated(kept: Kept, folder: Path) -> str:
     """Four tables, methods by functions, and the figures."""
     parts = [
         "40 training points on a line or 7x7 on a square, noise s.d. 0.5, judged at 100 or 9x9 other points. Means "
-        f"over {_n_repeats(kept)} training set(s), standard errors in brackets, smallest in bold. The paper prints no "
+        f"over {_n_repeats(kept)}, standard errors in brackets, smallest in bold. The paper prints no "
         "numbers here, only boxplots for one training set each; the same boxplots are below.",
     ]
     for name, title in _SCORES.items():
@@ -42,8 +42,9 @@ _SCORES = {
 }
 
 
-def _n_repeats(kept: Kept) -> int:
-    return 1 + max((piece.repeat for piece, _ in kept.found), default=0)
+def _n_repeats(kept: Kept) -> str:
+    n = 1 + max((piece.repeat for piece, _ in kept.found), default=0)
+    return f"{n} training sets" if n > 1 else "one training set"
 
 
 def _methods_by_functions(kept: Kept, name: str) -> str:
