@@ -23,7 +23,7 @@ from widestable._kernels.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, L
 from widestable._kernels.sweep import run
 from widestable._kernels.tuples import Chain, Model, Plan
 from widestable.inputs import check_training
-from widestable.levy.kernels import choose_rank, make_kernels, with_sharpness
+from widestable.levy.kernels import MAX_DENSE_ROWS, choose_rank, make_kernels, with_sharpness
 from widestable.levy.state import (
     assemble_model,
     chain_from_atoms,
@@ -42,6 +42,9 @@ N_EXTRA = 3
 # Neighbours far enough apart that a wrong step shows, with unequal prior probabilities.
 GRID, GRID_PRIOR = np.array([0.3, 1.0, 3.0]), np.array([0.2, 0.5, 0.3])
 
+# What `small_model` makes; all other changes are to the fields of a model.
+MADE = ("d", "smooth", "low_rank")
+
 
 class State(NamedTuple):
     """What is compared, at the start and at the end of each replicate."""
@@ -58,11 +61,15 @@ class State(NamedTuple):
     place: int
 
 
-def small_model(d: int = 1, smooth: bool = False) -> Model:
-    """Five distinct rows, one of them weighted, with all parameters inferred; sign units or smooth ones."""
+def small_model(d: int = 1, smooth: bool = False, low_rank: bool = False) -> Model:
+    """Five distinct rows, one of them weighted, with all parameters inferred; sign units or smooth ones.
+
+    Of low rank, two eigenvectors are kept, and there is a tree over the rows.
+    """
     X = np.array([[-1.3, 0.4], [-0.2, -1.0], [0.3, 0.9], [0.9, 0.1], [2.0, -0.6]])[:, :d]
     data = check_training(X, np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
-    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS)
+    max_dense_rows = 4 if low_rank else MAX_DENSE_ROWS
+    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS, max_dense_rows=max_dense_rows)
     if smooth:
         numbers = {name: getattr(model, name) for name in MODEL_NUMBERS}
         model = assemble_model(data, GRID, np.log(GRID_PRIOR), choose_rank(data.y.size), **numbers)
@@ -87,16 +94,29 @@ def draw_data(model: Model, theta: np.ndarray, h: np.ndarray, log_mark: np.ndarr
     tau = unit_patterns(h, model.Z[:, 1:], model.sharpness)
     # Patterns, remainder and noise are all drawn in the eigenbasis, where the last two are independent.
     variance = np.exp(stable.log_remainder(alpha, log_nu, model.n_atoms)) * model.eigenvalues + np.exp(log_sigma2)
-    y = (sd * rng.standard_normal(sd.size)) @ tau @ model.basis
+    atoms = (sd * rng.standard_normal(sd.size)) @ tau
+    y = atoms @ model.basis
     y = y + np.sqrt(variance) * rng.standard_normal(variance.size)
     # B' W^-1 undoes B: these are the outputs whose every kernel is made of.
     row_y = model.basis @ y / model.weight
-    model = model._replace(row_y=row_y, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
+    if model.n_rest > 0:
+        row_y += outside_leading(model, theta, atoms, rng)
+    sum_y2 = float(model.weight @ row_y**2)
+    model = model._replace(row_y=row_y, sum_y2=sum_y2, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
     grids = {name: getattr(model, name).copy() for name in ("grid_basis", "grid_eigenvalues", "grid_y", "is_made")}
     grids["is_made"][:] = False
     model = model._replace(**grids)
     make_kernels(model, range(model.grid.size))
     return model
+
+
+def outside_leading(model: Model, theta: np.ndarray, atoms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Atoms, remainder and noise at the rows, without their part in the leading dimensions."""
+    root = np.sqrt(model.weight)
+    variance = np.exp(stable.log_remainder(theta[ALPHA], theta[LOG_NU], model.n_atoms)) * model.rest_eigenvalue
+    x = root * atoms + np.sqrt(variance + np.exp(theta[LOG_SIGMA2])) * rng.standard_normal(root.size)
+    U = model.basis / root[:, None]
+    return np.asarray((x - U @ (U.T @ x)) / root)
 
 
 def describe(chain: Chain) -> State:
@@ -178,6 +198,7 @@ def poisson_p_value(counts: np.ndarray, mean: float) -> float:
 
 if __name__ == "__main__":
     n_replicates, plan, changes = (json.loads(argument) for argument in sys.argv[1:])
-    model = small_model(changes.pop("d", 1), changes.pop("smooth", False))._replace(**changes)
+    made = {name: changes.pop(name) for name in MADE if name in changes}
+    model = small_model(**made)._replace(**changes)
     found = p_values(model, Plan(*plan), 1, n_replicates, np.random.default_rng(20260101))
     print(json.dumps(found))

@@ -15,7 +15,7 @@ import pytest
 from tests.checks import P_VALUE, check_p_value
 from widestable._kernels.tuples import Plan
 
-from .invariance import p_values, small_model
+from .invariance import MADE, p_values, small_model
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTHING = Plan(n_hyper=0, n_sharpness=0, n_births=0, n_passes=0, n_pairs=0, n_pair_reflections=0)
@@ -33,6 +33,8 @@ CASES = {
     "reflected pairs": ({}, NOTHING._replace(n_pair_reflections=20)),
     "reflected pairs, two inputs": ({"d": 2}, NOTHING._replace(n_pair_reflections=20)),
     "sharpness": ({"smooth": True}, NOTHING._replace(n_sharpness=10)),
+    "parameters, low rank": ({"low_rank": True, "has_atoms": False}, NOTHING._replace(n_hyper=10)),
+    "everything, low rank, two inputs": ({"low_rank": True, "d": 2}, Plan()),
     "everything, smooth": ({"smooth": True}, Plan()),
     "everything, smooth, two inputs": ({"smooth": True, "d": 2}, Plan()),
 }
@@ -120,6 +122,13 @@ SLIPS = {
         "work, NEW_ONE, NEW_TWO",
         "work, NEW_ONE, OLD_TWO",
     ),
+    "no Jacobian in the share of the noise": (
+        OF_PARAMETERS,
+        {"low_rank": True, **TIGHT},
+        "noise_share.py",
+        "value - current + log_sigma2 - log_sigma2_new",
+        "value - current",
+    ),
     "no prior of the sharpness": (
         OF_SHARPNESS,
         SMOOTH,
@@ -166,7 +175,7 @@ BY_COST = [pytest.param(c, marks=pytest.mark.slow if c in ALONE else pytest.mark
 @pytest.mark.parametrize("case", BY_COST)
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
     changes, plan = CASES[case]
-    made = {name: changes[name] for name in ("d", "smooth") if name in changes}
+    made = {name: changes[name] for name in MADE if name in changes}
     model = small_model(**made)._replace(**{name: v for name, v in changes.items() if name not in made})
     found = p_values(model, plan, 5, 2000, rng)
     for name, p_value in found.items():
@@ -189,6 +198,7 @@ def run_interpreted(package_root: Path, plan: Plan, changes: dict[str, object]) 
     [
         (OF_PARAMETERS, TIGHT_AND_QUIET),
         (OF_PARAMETERS, TIGHT),
+        (OF_PARAMETERS, {"low_rank": True, **TIGHT}),
         (OF_ATOMS, {}),
         (OF_PAIRS, {}),
         (OF_PAIRS, QUIET),

@@ -7,7 +7,8 @@ import math
 from .alpha_marks import move_alpha_marks
 from .alpha_scales import move_alpha_scales
 from .jit import inline_kernel, inner_kernel
-from .names import ALPHA_MARKS, ALPHA_SCALES, NU, SIGMA2, SWEEPS
+from .names import ALPHA_MARKS, ALPHA_SCALES, NOISE_SHARE, NU, SIGMA2, SWEEPS
+from .noise_share import move_noise_share
 from .nu import move_nu
 from .sigma2 import move_sigma2
 
@@ -26,7 +27,7 @@ def record_move(chain, move, accepted, adapt):
 
 @inline_kernel
 def update_hyperparameters(chain, model, work, rng, current, adapt):
-    """Moves A, B, C and sigma2, those that are inferred; returns the log likelihood."""
+    """Moves A, B, C, sigma2 and the share of the noise, of what is inferred; returns the log likelihood."""
     if model.infer_alpha and model.infer_nu:
         accepted, current = move_alpha_scales(chain, model, work, rng, math.exp(chain.log_step[ALPHA_SCALES]), current)
         record_move(chain, ALPHA_SCALES, accepted, adapt)
@@ -39,4 +40,7 @@ def update_hyperparameters(chain, model, work, rng, current, adapt):
     if model.infer_sigma2:
         accepted, current = move_sigma2(chain, model, work, rng, math.exp(chain.log_step[SIGMA2]), current)
         record_move(chain, SIGMA2, accepted, adapt)
+    if model.infer_nu and model.infer_sigma2 and model.n_rest > 0:
+        accepted, current = move_noise_share(chain, model, work, rng, math.exp(chain.log_step[NOISE_SHARE]), current)
+        record_move(chain, NOISE_SHARE, accepted, adapt)
     return current
