@@ -122,12 +122,12 @@ SLIPS = {
         "work, NEW_ONE, NEW_TWO",
         "work, NEW_ONE, OLD_TWO",
     ),
-    "no Jacobian in the share of the noise": (
+    "no prior ratio for nu in the share of the noise": (
         OF_PARAMETERS,
         {"low_rank": True, **TIGHT},
         "noise_share.py",
-        "value - current + log_sigma2 - log_sigma2_new",
-        "value - current",
+        "log_ratio += log_prior_log_nu(log_nu_new, model) - log_prior_log_nu(log_nu, model)",
+        "pass",
     ),
     "no prior of the sharpness": (
         OF_SHARPNESS,

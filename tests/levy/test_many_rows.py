@@ -12,6 +12,7 @@ import pytest
 from tests.exact.agreement import Draws, check_agreement
 from widestable import StableRegressor, mixture, stable
 from widestable._kernels.names import ATOMS, GROUPS
+from widestable._kernels.noise_share import take_up
 from widestable._kernels.sweep import run
 from widestable._kernels.tuples import Chain, Model, Plan
 from widestable.inputs import TrainingData, check_training
@@ -188,6 +189,17 @@ def test_predictions_are_those_of_the_low_rank_covariance(rng: np.random.Generat
     np.testing.assert_allclose(mean[:, 0], expected, atol=1e-6)
     variance = g - g * g * np.sum(k * np.linalg.solve(K, k.T).T, axis=1)
     np.testing.assert_allclose(sd[:, 0], np.sqrt(variance), rtol=1e-5)
+
+
+@pytest.mark.parametrize("noise", [0.3, -0.04])
+def test_the_jacobian_of_the_share_of_the_noise_is_a_derivative(noise: float) -> None:
+    """The invariance check hardly sees it: five rows say little about the share."""
+    log_sigma2, eps = -1.2, 1e-5
+    value, log_jacobian = take_up(log_sigma2, noise)
+    assert value == pytest.approx(math.log(math.exp(log_sigma2) + noise))
+    slope = (take_up(log_sigma2 + eps, noise)[0] - take_up(log_sigma2 - eps, noise)[0]) / (2.0 * eps)
+    assert log_jacobian == pytest.approx(math.log(slope), abs=1e-8)
+    assert take_up(log_sigma2, -1.0)[0] == -math.inf
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

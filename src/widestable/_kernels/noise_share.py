@@ -16,23 +16,29 @@ from .system import log_likelihood
 
 
 @inner_kernel
+def take_up(log_sigma2, noise):
+    """log(sigma2 + noise), and the log of its derivative in log sigma2; (-inf, 0) when nothing is left."""
+    total = math.exp(log_sigma2) + noise
+    if not total > 0.0:
+        return -math.inf, 0.0
+    return math.log(total), log_sigma2 - math.log(total)
+
+
+@inner_kernel
 def move_noise_share(chain, model, work, rng, step, current):
     """Random walk on log nu at fixed marks, sigma2 taking up the difference; returns (accepted, log likelihood)."""
     alpha, log_nu, log_sigma2 = chain.theta[ALPHA], chain.theta[LOG_NU], chain.theta[LOG_SIGMA2]
     change = step * rng.standard_normal()
     log_nu_new = log_nu + change
-    sigma2 = math.exp(log_sigma2)
-    g = math.exp(log_remainder(alpha, log_nu, model.n_atoms))
     # g is proportional to nu.
-    sigma2_new = sigma2 + g * (1.0 - math.exp(change)) * model.rest_eigenvalue
-    if not sigma2_new > 0.0:
+    noise = math.exp(log_remainder(alpha, log_nu, model.n_atoms)) * model.rest_eigenvalue
+    log_sigma2_new, log_jacobian = take_up(log_sigma2, noise * (1.0 - math.exp(change)))
+    if log_sigma2_new == -math.inf:
         return 0, current
-    log_sigma2_new = math.log(sigma2_new)
     for i in range(chain.counts[GROUPS]):
         work.log_group_scale[i] = chain.log_group_scale[i] + change
     value = log_likelihood(chain, model, work, alpha, log_nu_new, log_sigma2_new, work.log_group_scale)
-    # The last term is the Jacobian: sigma2 is shifted, and its log is what the prior is written in.
-    log_ratio = value - current + log_sigma2 - log_sigma2_new
+    log_ratio = value - current + log_jacobian
     log_ratio += log_prior_log_nu(log_nu_new, model) - log_prior_log_nu(log_nu, model)
     log_ratio += log_prior_log_sigma2(log_sigma2_new) - log_prior_log_sigma2(log_sigma2)
     if not math.log(1.0 - rng.random()) < log_ratio:

@@ -149,5 +149,9 @@ def _for_blocks(function: Callable[[slice, FloatArray], Result], model: Model, p
         rows = slice(start, min(start + BLOCK, len(model.Z)))
         return function(rows, arcsine_kernel(model.Z[rows, 1:], model.landmarks[:, 1:], model.grid[place]))
 
+    starts = range(0, len(model.Z), BLOCK)
+    if len(starts) == 1:
+        yield at(0)
+        return
     with ThreadPoolExecutor(joblib.cpu_count()) as pool:
-        yield from pool.map(at, range(0, len(model.Z), BLOCK))
+        yield from pool.map(at, starts)
