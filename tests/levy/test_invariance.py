@@ -168,7 +168,16 @@ SLIPS = {
 
 
 # Single moves tell which one is at fault; that one is, all of them together tell.
-ALONE = ("alpha", "nu", "sigma2", "alpha and nu", "births and deaths", "sharpness", "reflected pairs")
+ALONE = (
+    "alpha",
+    "nu",
+    "sigma2",
+    "alpha and nu",
+    "births and deaths",
+    "sharpness",
+    "reflected pairs",
+    "parameters, low rank",
+)
 BY_COST = [pytest.param(c, marks=pytest.mark.slow if c in ALONE else pytest.mark.statistical) for c in CASES]
 
 
