@@ -1,0 +1,1 @@
+"""Scripts that developers run: they are neither tests nor part of the package."""
