@@ -12,7 +12,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell cat src/widestable/_kernels/*.py | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell grep -lr "_jit import" src/widestable --include=*.py | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
 .PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
 
@@ -40,8 +40,8 @@ $(VENV)/.docs: $(VENV)/.base
 # The demo compiles where `widestable` itself will look afterwards, unless the caller has chosen a folder; so that folder is emptied
 # when a kernel has changed.
 DEFAULT_CACHE := $(if $(filter environment,$(origin NUMBA_CACHE_DIR)),,env -u NUMBA_CACHE_DIR)
-$(VENV)/.kernels: $(wildcard src/widestable/_kernels/*.py) | $(VENV)/.base
-	rm -f src/widestable/_kernels/__pycache__/*.nbi src/widestable/_kernels/__pycache__/*.nbc
+$(VENV)/.kernels: $(shell grep -lr "_jit import" src/widestable --include=*.py) | $(VENV)/.base
+	find src/widestable -name '*.nb[ic]' -delete
 	touch $@
 
 demo: $(VENV)/.base $(VENV)/.kernels

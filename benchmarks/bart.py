@@ -23,8 +23,8 @@ from benchmarks.problems import (
     show,
     three_jumps,
 )
+from widestable.engine.run import Setup, sample_until_converged
 from widestable.inputs import TrainingData
-from widestable.levy.run import Setup, sample_until_converged
 
 RUNS = 3
 

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems import compile_engine, show
 from widestable.diagnostics import convergence
+from widestable.engine.run import quantities
 from widestable.experiments.datasets import DataError, load_real_estate, load_sp500
 from widestable.experiments.forecasts import Forecast, from_draws, score
 from widestable.experiments.functions import FUNCTIONS, NOISE_SD, Problem, simulate
@@ -23,7 +24,6 @@ from widestable.experiments.methods import METHODS
 from widestable.experiments.methods.jumps import draws_at, fit
 from widestable.experiments.presets import STANDARD
 from widestable.experiments.splits import cut, random_rows, standardise
-from widestable.levy.run import quantities
 
 OTHERS = ("bart", "gp_ml", "forest")
 WIDTHS = (2, 3, 5, 10, 20)

@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems import Fixed, compile_engine, new_run, oblique, show
-from widestable.levy.run import Setup, extend, warm_up
+from widestable.engine.run import Setup, extend, warm_up
 
 SIZES = (250, 500, 1000)
 REPEATS = 3

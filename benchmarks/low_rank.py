@@ -15,10 +15,10 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems import Fixed, new_run, oblique, show
-from widestable._kernels.tuples import Model
-from widestable.levy import kernels
-from widestable.levy.draws import ChainDraws
-from widestable.levy.run import Setup, extend, warm_up
+from widestable.engine import kernel as kernels
+from widestable.engine.draws import ChainDraws
+from widestable.engine.model import Model
+from widestable.engine.run import Setup, extend, warm_up
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder, log_scale_of_mark
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems import Fixed, compile_engine, new_run, oblique, show
 from widestable.diagnostics import convergence
-from widestable.levy.run import Setup, extend, warm_up
+from widestable.engine.run import Setup, extend, warm_up
 
 SIZES = (1_000, 10_000, 100_000)
 N_SWEEPS = 60

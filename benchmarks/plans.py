@@ -5,7 +5,7 @@ from __future__ import annotations
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems import Fixed, compile_engine, curved_edge, oblique, real_estate, run_fixed, show, three_jumps
-from widestable._kernels.tuples import Plan
+from widestable.engine.model import Plan
 
 DEFAULT = Plan()
 PLANS = {

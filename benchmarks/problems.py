@@ -13,11 +13,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from widestable._kernels.tuples import Model, Plan
 from widestable.diagnostics import convergence
+from widestable.engine.model import Model, Plan
+from widestable.engine.run import Sample, Setup, extend, quantities, sample_fixed, start, warm_up
+from widestable.engine.state import make_model
 from widestable.inputs import TrainingData, check_training
-from widestable.levy.run import Sample, Setup, extend, quantities, sample_fixed, start, warm_up
-from widestable.levy.state import make_model
 
 
 class Fixed(NamedTuple):

@@ -8,8 +8,8 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_kernels = sorted((ROOT / "src/widestable/_kernels").glob("*.py"))
-_digest = zlib.crc32(b"".join(path.read_bytes() for path in _kernels))
+_sources = (path.read_bytes() for path in sorted((ROOT / "src/widestable").rglob("*.py")))
+_digest = zlib.crc32(b"".join(source for source in _sources if b"_jit import" in source))
 # Set before numba is imported: its disk cache does not notice an edit in another file.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / f"{_digest:08x}"))
 os.environ.setdefault("MPLBACKEND", "Agg")

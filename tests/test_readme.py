@@ -71,8 +71,8 @@ def test_links_lead_to_files(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_named_in_tables_exist(page: Path) -> None:
-    """Names such as `levy/run.py` in back quotes, from the page's own tables and text."""
-    places = [ROOT, ROOT / "src/widestable", ROOT / "src/widestable/_kernels", ROOT / "src/widestable/exact"]
-    places.append(ROOT / "tests/exact")
+    """Names such as `engine/run.py` in back quotes, from the page's own tables and text."""
+    package = ROOT / "src/widestable"
+    places = [ROOT, package, package / "engine", package / "engine/moves", package / "exact", ROOT / "tests/exact"]
     for name in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8")):
         assert any((place / name).is_file() for place in places), f"{page.name} names {name}"

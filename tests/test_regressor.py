@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tests import fits
 from widestable import StableRegressor
-from widestable.levy import run
+from widestable.engine import run
 from widestable.network import arcsine_kernel
 from widestable.parameters import make_rng
 

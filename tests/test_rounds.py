@@ -11,9 +11,9 @@ import pytest
 
 from tests import fits
 from widestable import StableRegressor, rounds
-from widestable.levy.draws import ChainDraws
-from widestable.levy.progress import Reporter
-from widestable.levy.run import Sample
+from widestable.engine.draws import ChainDraws
+from widestable.engine.run import Sample
+from widestable.progress import Reporter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

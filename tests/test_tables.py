@@ -7,8 +7,8 @@ import numpy as np
 import polars
 import pytest
 
-from widestable import tables
-from widestable.tables import TableError, number_columns, numbers, read_table, replacing, write_csv
+from widestable.cli import tables
+from widestable.cli.tables import TableError, number_columns, numbers, read_table, replacing, write_csv
 
 
 def table_of(tmp_path: Path, text: str, name: str = "data.csv") -> tables.Table:

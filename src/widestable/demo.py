@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from .levy.progress import wants_bar
 from .plots import COLORS, plot_band
+from .progress import wants_bar
 from .regressor import StableRegressor
 
 Floats = NDArray[np.float64]

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import mixture
-from ._kernels.tuples import FloatArray, IntArray, Model
+from ._types import FloatArray, IntArray
 from .diagnostics import Convergence, convergence, warn_unless_converged
+from .engine.draws import OF_ATOMS, ChainDraws
+from .engine.model import Model
+from .engine.run import ChainState, Round, Sample, quantities
 from .inputs import TrainingData, check_new_rows, scale_outputs, unscale_outputs
 from .jumps import Jumps, find_jumps, jump_probability
-from .levy.draws import OF_ATOMS, ChainDraws
-from .levy.run import ChainState, Round, Sample, quantities
-from .mixture import MAX_JOINT_ROWS, ONE_THREAD, Job
+from .predict import mixture
+from .predict.mixture import MAX_JOINT_ROWS, ONE_THREAD, Job
 
 __all__ = ["Posterior"]
 

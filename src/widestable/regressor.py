@@ -16,14 +16,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import rounds
+from .engine import run
+from .engine.state import make_model
 from .inputs import TrainingData, check_training
 from .jumps import Jumps
-from .levy import run
-from .levy.progress import compilation_told, reporter, tell_preparation
-from .levy.state import make_model
-from .mixture import Job
 from .parameters import check_count, check_coverage, check_parameters, check_units, make_rng, make_seeds
 from .posterior import Posterior
+from .predict.mixture import Job
+from .progress import compilation_told, reporter, tell_preparation
 
 __all__ = ["StableRegressor"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ._kernels.tuples import FloatArray, Model
+from ._types import FloatArray
 from .diagnostics import LEAST_DRAWS, Convergence, convergence, rhat
+from .engine.model import Model
+from .engine.run import Sample, Setup, quantities
 from .inputs import TrainingData
-from .levy.run import Sample, Setup, quantities
 from .posterior import Posterior
 from .storage import read, write
 

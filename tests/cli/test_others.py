@@ -13,7 +13,7 @@ import pytest
 from tests.cli.commands import SHORT, call, call_json, write_plane
 from widestable import StableRegressor, __version__
 from widestable.cli import info
-from widestable.tables import numbers, read_table
+from widestable.cli.tables import numbers, read_table
 
 
 def test_predict_adds_three_columns(line_run: Path, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from tests.errors.trigger import Env, Trigger
 from tests.test_regressor import interrupt_after
 from widestable import StableRegressor, plots
 from widestable.diagnostics import rhat
+from widestable.engine import run
 from widestable.inputs import check_new_rows
 from widestable.jumps import map_boundaries
-from widestable.levy import run
 from widestable.report import build
 
 X, Y = fits.line_data()

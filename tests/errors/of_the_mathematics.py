@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tests.errors.trigger import Env, Trigger
+from widestable import _jit as jit
 from widestable import network, stable
-from widestable._kernels import jit
 from widestable.exact import build_partition, general, posterior_predictive, predictive, target
 from widestable.inputs import check_training
 

@@ -14,11 +14,11 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from tests.checks import check_p_value
-from widestable._kernels.kanter import log_kanter
 from widestable.exact import build_partition
 from widestable.exact.target import Target, build_target, covariance
 from widestable.inputs import check_training
 from widestable.stable import draw_log_positive
+from widestable.stable.kanter import log_kanter
 
 # Three distinct rows, one of them observed twice; two new rows.
 X_TRAIN = np.array([[-0.5], [0.3], [0.3], [1.2]])

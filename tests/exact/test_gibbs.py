@@ -9,9 +9,9 @@ from scipy import stats
 from tests.checks import check_cdf
 from tests.exact.agreement import three_jumps
 from tests.exact.joint import After, Parameters, check_joint_law, replicates
-from widestable._kernels.partition_gibbs import signed_sums, update_scales_given_coefficients
 from widestable.exact import build_partition, gibbs
 from widestable.exact.gibbs import GibbsState
+from widestable.exact.partition_gibbs import signed_sums, update_scales_given_coefficients
 from widestable.exact.target import Target, build_target
 from widestable.inputs import check_training
 

@@ -6,7 +6,7 @@ from scipy.stats import ks_2samp
 
 from tests.checks import check_p_value
 from widestable import stable
-from widestable._kernels import kanter
+from widestable.stable import kanter
 
 
 @pytest.mark.parametrize("alpha", [0.05, 1.0, 1.5, 1.99])

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from tests.checks import check_cdf
-from widestable._kernels import log_concave_slice as kernels
+from widestable.exact import log_concave_slice as kernels
 
 N = 2500
 

@@ -20,8 +20,8 @@ PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as found:
     warnings.simplefilter("always")
-    from widestable._kernels.kanter import log_kanter
-    from widestable._kernels.log_concave_slice import capped_exp, log_noise
+    from widestable.stable.kanter import log_kanter
+    from widestable.exact.log_concave_slice import capped_exp, log_noise
     values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter(1.0, 1.1)
 told = [str(w.message) for w in found if "cannot be kept on disk" in str(w.message)]
 print(repr(values), len(told), all("NUMBA_CACHE_DIR" in text for text in told))
@@ -56,9 +56,15 @@ def run_in(package: Path, program: str = PROGRAM, cache: Path | None = None, **h
     return ran.stdout.rsplit(maxsplit=2)
 
 
+def sources_of(package: Path) -> list[Path]:
+    """The folders of the package that hold Python files."""
+    return sorted({path.parent for path in package.rglob("*.py")})
+
+
 def block_pycache(package: Path) -> None:
     """A file where numba would make its folder beside the sources: not even root can write there."""
-    (package / "widestable" / "_kernels" / "__pycache__").write_text("")
+    for folder in sources_of(package):
+        (folder / "__pycache__").write_text("")
 
 
 def test_without_any_folder_code_is_compiled_in_memory(package: Path, tmp_path: Path) -> None:
@@ -91,7 +97,7 @@ def test_a_read_only_installation_works(package: Path) -> None:
     """As in a container: package, cache and home belong to someone else."""
     cache = package / "cache"
     cache.mkdir()
-    for path in (cache, package, package / "widestable", package / "widestable" / "_kernels"):
+    for path in (cache, package, *sources_of(package)):
         path.chmod(0o555)
     nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     try:
@@ -99,5 +105,5 @@ def test_a_read_only_installation_works(package: Path) -> None:
             pytest.skip("another user cannot run this interpreter: use one that is not in somebody's home")
         assert run_in(package, cache=cache, **nobody)[1:] == ["1", "True"]
     finally:
-        for path in (package, package / "widestable", package / "widestable" / "_kernels"):
+        for path in (package, *sources_of(package)):
             path.chmod(0o755)

@@ -14,7 +14,7 @@ import pytest
 
 from tests import fits
 from widestable import StableRegressor, storage
-from widestable.levy.run import Sample
+from widestable.engine.run import Sample
 from widestable.rounds import checkpointing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork as POSIX has them")

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info
 from tests import fits
 from tests.test_regressor import same_draws
 from widestable import StableRegressor
-from widestable.levy import run
+from widestable.engine import run
 
 ADVANCE = run.advance
 

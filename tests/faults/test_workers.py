@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests import fits
 from tests.test_regressor import same_draws
 from widestable import StableRegressor
-from widestable.levy import run
+from widestable.engine import run
 
 ADVANCE = run.advance
 

@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.engine.test_agreement import TRUNCATION
 from tests.golden.cases import CASES
 from tests.golden.engines import ENGINES, Length
 from tests.golden.records import FOLDER, Golden, check_same, pooled_quantiles, summarise, write
-from tests.levy.test_agreement import TRUNCATION
 
 LENGTHS = {
     "gibbs": Length(n_chains=8, n_sweeps=6000, n_warm=500, thin=2, seed=2025),

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.golden.cases import Case
+from widestable.engine.run import Setup, extend, start, warm_up
+from widestable.engine.state import make_model
 from widestable.exact import build_partition, posterior_predictive
 from widestable.inputs import check_training
-from widestable.levy.run import Setup, extend, start, warm_up
-from widestable.levy.state import make_model
-from widestable.mixture import components
 from widestable.posterior import Posterior
+from widestable.predict.mixture import components
 
 
 class Length(NamedTuple):

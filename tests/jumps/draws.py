@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from widestable.engine.draws import ChainDraws
 from widestable.inputs import TrainingData, check_training
 from widestable.jumps.steps import step_width
-from widestable.levy.draws import ChainDraws
 from widestable.network import sign_patterns
 
 Atoms = list[tuple[list[float], float]]

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from widestable import StableRegressor
-from widestable.tables import replacing
+from widestable.cli.tables import replacing
 
 from .shell import Jobs
 

@@ -14,7 +14,7 @@ import threadpoolctl
 import typer
 
 from widestable import __version__
-from widestable._kernels import sweep
+from widestable.engine import sweep
 
 from . import runs
 from .shell import Json, emit, say

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from widestable.tables import Table, numbers, read_table, replacing, write_csv
+from widestable.cli.tables import Table, numbers, read_table, replacing, write_csv
 
 from . import runs
 from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite

@@ -9,9 +9,9 @@ import numpy as np
 import typer
 from matplotlib.figure import Figure
 
+from widestable.cli.tables import replacing
 from widestable.network import draw_network, draw_process
 from widestable.plots import plot_stacked
-from widestable.tables import replacing
 
 ALPHAS = (0.5, 1.0, 1.5, 2.0)
 WIDTH = 1000

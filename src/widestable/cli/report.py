@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from widestable.tables import replacing
+from widestable.cli.tables import replacing
 
 from . import runs
 from .shell import FLAG, Force, Json, Quiet, Run, emit, refuse_to_overwrite, say

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestable import StableRegressor, __version__
-from widestable.tables import number_columns, numbers, read_table, replacing, write_csv
+from widestable.cli.tables import number_columns, numbers, read_table, replacing, write_csv
 
 Floats = NDArray[np.float64]
 

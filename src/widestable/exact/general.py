@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widestable._kernels.cone_measure import measure_cones
+from widestable.exact.cone_measure import measure_cones
 from widestable.exact.whiten import whiten
 
 Signs = NDArray[np.int8]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widestable._kernels.log_concave_slice import slice_noise
-from widestable._kernels.partition_gibbs import update_scales_given_coefficients
+from widestable.exact.log_concave_slice import slice_noise
+from widestable.exact.partition_gibbs import update_scales_given_coefficients
 from widestable.exact.target import (
     SIGNAL_TO_NOISE,
     Target,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widestable._kernels.algebra import inverse_from_cholesky
-from widestable._kernels.partition_metropolis import update_scales
+from widestable._algebra import inverse_from_cholesky
+from widestable.exact.partition_metropolis import update_scales
 from widestable.exact.target import (
     Target,
     covariance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widestable._kernels.plane_cells import PolygonStack, split_cells
+from widestable.exact.plane_cells import PolygonStack, split_cells
 from widestable.exact.whiten import whiten
 
 # Cells finished in one compiled call; a call stays far below 0.2 s.

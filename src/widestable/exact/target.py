@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from widestable._kernels.partition_gibbs import signed_sums
 from widestable.exact.cells import Partition
+from widestable.exact.partition_gibbs import signed_sums
 from widestable.inputs import TrainingData
 from widestable.stable import draw_log_positive
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
-from ..ordering import near_together
 from .checks import check_outputs, check_rows, check_weights, names_of
+from .ordering import near_together
 from .scaling import Scaling, constant_columns, measure, no_scaling, scale_inputs, scale_outputs
 from .sums import Floats, exact_dot
 

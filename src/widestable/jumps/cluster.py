@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._kernels.tuples import FloatArray, IntArray
+from .._types import FloatArray, IntArray
 from ..inputs import TrainingData
 from ..network import sign_patterns
 from .steps import Found

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.draws import ChainDraws
 from ..inputs import TrainingData
-from ..levy.draws import ChainDraws
 
 # A step wider than this part of the inputs' standard deviation is a slope.
 WIDEST = 0.25

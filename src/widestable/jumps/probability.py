@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._kernels.tuples import FloatArray
+from .._types import FloatArray
+from ..engine.draws import ChainDraws
 from ..inputs import TrainingData
-from ..levy.draws import ChainDraws
 from ..network import sign_patterns
 from .limits import Limits, check_limits
 from .steps import Steps, gather

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels.tuples import FloatArray, IntArray
+from .._types import FloatArray, IntArray
 
 # Jumps less probable than this are counted but not described when printed.
 SURE = 0.5

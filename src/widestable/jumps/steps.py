@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv
 
-from .._kernels.tuples import FloatArray, IntArray
+from .._types import FloatArray, IntArray
+from ..engine.draws import ChainDraws
 from ..inputs import TrainingData
-from ..levy.draws import ChainDraws
 from ..network import sign_patterns
 from .limits import Limits
 

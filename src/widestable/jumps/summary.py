@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._kernels.tuples import FloatArray, IntArray
+from .._types import FloatArray, IntArray
+from ..engine.draws import ChainDraws
 from ..inputs import TrainingData, unscale_inputs
-from ..levy.draws import ChainDraws
 from ..network import sign_patterns
 from .cluster import cluster
 from .limits import Limits, check_limits, width_unit

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from .._kernels.tuples import FloatArray
+from .._types import FloatArray
 from .style import COLORS, axes_or_current, open_frame
 
 

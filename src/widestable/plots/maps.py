@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from numpy.typing import ArrayLike
 
-from .._kernels.tuples import FloatArray
+from .._types import FloatArray
 from ..inputs import unscale_inputs
 from ..jumps import BoundaryMap
 from .style import PROBABILITY, SEQUENTIAL, axes_or_current

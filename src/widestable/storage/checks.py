@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..levy.draws import OF_ATOMS
-from ..levy.state import capacity
+from ..engine.draws import OF_ATOMS
+from ..engine.state import capacity
 from ..parameters import MAX_ATOMS
 from .archive import Arrays, UnreadableFileError, require
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.names import ATOMS, SHARPNESS
-from .._kernels.tuples import Model
+from ..engine.draws import ChainDraws
+from ..engine.kernel import Rank
+from ..engine.model import Model
+from ..engine.names import ATOMS, SHARPNESS
+from ..engine.run import ChainState
+from ..engine.state import assemble_model, chain_from_atoms
 from ..inputs import Scaling, TrainingData
-from ..levy.draws import ChainDraws
-from ..levy.kernels import Rank
-from ..levy.run import ChainState
-from ..levy.state import assemble_model, chain_from_atoms
 from ..parameters import MAX_ATOMS
 from ..posterior import Posterior
 from .archive import Arrays, require

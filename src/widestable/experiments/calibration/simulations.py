@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widestable.engine import run
+from widestable.engine.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
 from widestable.exact import build_partition, posterior_predictive
 from widestable.experiments.calibration.uniformity import rank
 from widestable.experiments.methods.jumps import draws_at
 from widestable.experiments.pieces import Result
 from widestable.inputs import check_training
-from widestable.levy import run
-from widestable.levy.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
 from widestable.network import draw_network, kernel_diagonal
 from widestable.posterior import Posterior
 from widestable.stable import draw_log_positive

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from widestable import mixture
 from widestable.experiments.forecasts import Floats, Forecast, from_draws
 from widestable.experiments.methods.choice import choose
 from widestable.posterior import Posterior
+from widestable.predict import mixture
 from widestable.regressor import StableRegressor
 
 # Settings of a search that are not settings of a fit.

@@ -1,0 +1,96 @@
+"""Small dense linear algebra with scalar loops, which compile fast and allocate nothing."""
+
+from __future__ import annotations
+
+import math
+
+from ._jit import inner_kernel, summing_kernel
+
+# A pivot of a matrix with unit diagonal below this is rounding: the factorisation has failed.
+SMALLEST_PIVOT = 1e-12
+
+
+@summing_kernel
+def dot(x, y, n):
+    """Sum of x_i y_i over the first n entries."""
+    total = 0.0
+    for i in range(n):
+        total += x[i] * y[i]
+    return total
+
+
+@summing_kernel
+def row_dot(M, row, x, n):
+    """Sum of M[row, i] x_i over the first n entries (indexing compiles faster than slicing)."""
+    total = 0.0
+    for i in range(n):
+        total += M[row, i] * x[i]
+    return total
+
+
+@summing_kernel
+def rows_dot(M, i, j, first, last):
+    """Sum of M[i, r] M[j, r] over r = first..last-1."""
+    total = 0.0
+    for r in range(first, last):
+        total += M[i, r] * M[j, r]
+    return total
+
+
+@summing_kernel
+def dot3(x, y, z, n):
+    """Sum of x_i y_i z_i over the first n entries."""
+    total = 0.0
+    for i in range(n):
+        total += x[i] * y[i] * z[i]
+    return total
+
+
+@inner_kernel
+def cholesky(A, L, n):
+    """Lower Cholesky factor of a matrix with unit diagonal; False when a pivot is lost to rounding."""
+    for i in range(n):
+        for j in range(i):
+            L[i, j] = (A[i, j] - rows_dot(L, i, j, 0, j)) / L[j, j]
+        pivot = A[i, i] - rows_dot(L, i, i, 0, i)
+        if not pivot > SMALLEST_PIVOT:
+            return False
+        L[i, i] = math.sqrt(pivot)
+    return True
+
+
+@inner_kernel
+def solve_lower(L, b, x, n):
+    """Solve L x = b by forward substitution (x may be b)."""
+    for i in range(n):
+        x[i] = (b[i] - row_dot(L, i, x, i)) / L[i, i]
+
+
+@inner_kernel
+def solve_upper(L, b, x, n):
+    """Solve L' x = b by back substitution (x may be b)."""
+    for i in range(n):
+        x[i] = b[i]
+    for i in range(n - 1, -1, -1):
+        x[i] /= L[i, i]
+        for j in range(i):
+            x[j] -= L[i, j] * x[i]
+
+
+@inner_kernel
+def inverse_from_cholesky(L, inverse, work, n):
+    """(L L')^-1, symmetric, through the inverse of L kept transposed in `work`."""
+    for j in range(n):
+        # Row j of `work` holds column j of L^-1 (zero above the diagonal).
+        for i in range(j):
+            work[j, i] = 0.0
+        work[j, j] = 1.0 / L[j, j]
+        for i in range(j + 1, n):
+            total = 0.0
+            for r in range(j, i):
+                total += L[i, r] * work[j, r]
+            work[j, i] = -total / L[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            inverse[i, j] = rows_dot(work, i, j, i, n)
+            inverse[j, i] = inverse[i, j]

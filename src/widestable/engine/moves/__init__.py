@@ -1,0 +1,1 @@
+"""Moves of a chain, one file each."""

@@ -1,0 +1,42 @@
+"""Reflection of a hyperplane in a data point near it: h' = h - 2 (h.z) z, which flips that point."""
+
+from __future__ import annotations
+
+import math
+
+from ..._jit import inner_kernel
+from ..large import draw_weighted
+from ..unit import project
+from .hyperplane import try_hyperplane
+
+# Points farther than this (in the cosine to the hyperplane) are drawn about as rarely as any.
+NEAR = 0.02
+
+
+@inner_kernel
+def nearness(projection, row_norm, norm, weights):
+    """Fill weights_i = 1 / (|h.z_i| / (|h| |z_i|) + 0.02) and return their sum."""
+    total = 0.0
+    for i in range(projection.size):
+        weights[i] = 1.0 / (abs(projection[i]) / (norm * row_norm[i]) + NEAR)
+        total += weights[i]
+    return total
+
+
+@inner_kernel
+def reflect(chain, model, work, rng, k):
+    """One reflection of the loose atom k in a row drawn near its hyperplane; returns 1 when accepted."""
+    n, width = model.Z.shape
+    norm = 0.0
+    for j in range(width):
+        norm += chain.h[k, j] ** 2
+    norm = math.sqrt(norm)
+    total = nearness(work.projection, model.row_norm, norm, work.weights)
+    i = draw_weighted(work.weights, n, total, rng)
+    step = 2.0 * work.projection[i] / model.row_norm[i] ** 2
+    for j in range(width):
+        work.h_new[j] = chain.h[k, j] - step * model.Z[i, j]
+    project(work.h_new, model.Z, work.projection_new)
+    # |h.z_i| is the same on both sides, so only the sums of the weights differ.
+    total_new = nearness(work.projection_new, model.row_norm, norm, work.weights)
+    return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new))

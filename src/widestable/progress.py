@@ -1,0 +1,111 @@
+"""Progress of chains: a rich bar in a terminal, silence elsewhere, and the same interface for both."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ._jit import when_compiling
+from .engine.kernel import MAX_DENSE_ROWS
+
+logger = logging.getLogger(__name__)
+
+
+class Reporter:
+    """Counts sweeps from several threads; shows nothing. Sent to another process, it stays silent there."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def advance(self, n_sweeps: int) -> None:
+        """Tell that sweeps were made."""
+
+    def extend(self, n_sweeps: int, message: str) -> None:
+        """Tell that more sweeps are to come, and why."""
+
+    def tell(self, note: Callable[[], str]) -> None:
+        """Show a note, which is made only if someone sees it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Reporter, ())
+
+
+class BarReporter(Reporter):
+    """Shows a rich progress bar."""
+
+    def __init__(self, bar: Any) -> None:
+        super().__init__()
+        self._bar = bar
+        self._lock = threading.Lock()
+        self._total = 0
+        self._task = bar.add_task("sampling", total=None, note="", visible=False)
+
+    def advance(self, n_sweeps: int) -> None:
+        with self._lock:
+            self._bar.advance(self._task, n_sweeps)
+
+    def extend(self, n_sweeps: int, message: str) -> None:
+        with self._lock:
+            self._total += n_sweeps
+            self._bar.update(self._task, total=self._total, description=message, visible=True)
+
+    def tell(self, note: Callable[[], str]) -> None:
+        text = note()
+        with self._lock:
+            self._bar.update(self._task, note=text)
+
+
+@contextmanager
+def compilation_told(progress: bool | None) -> Iterator[None]:
+    """Say so, where a bar would be shown, when the sampler has to be compiled first."""
+    with when_compiling(lambda: _say(progress, "Compiling the sampler", "about a minute, the first time only.")):
+        yield
+
+
+def tell_preparation(n_rows: int, progress: bool | None) -> None:
+    """Say so, where a bar would be shown, when rows are so many that decomposing their kernel takes a while."""
+    if n_rows > MAX_DENSE_ROWS:
+        _say(progress, f"Decomposing the kernel of {n_rows:,} rows", "up to a minute on one processor.")
+
+
+def _say(progress: bool | None, what: str, how_long: str) -> None:
+    logger.info(what)
+    if wants_bar(progress):
+        from rich.console import Console
+
+        Console(stderr=True).print(f"{what}: {how_long}")
+
+
+def wants_bar(progress: bool | None) -> bool:
+    """None means: only when a person is looking at a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+@contextmanager
+def reporter(progress: bool | None) -> Iterator[Reporter]:
+    """A reporter for one run: a bar when asked for, or when None and standard error is a terminal."""
+    if not wants_bar(progress):
+        yield Reporter()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:,.0f} a second" if task.speed else "")
+
+    counts = TextColumn("{task.completed:.0f}/{task.total} sweeps")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        counts,
+        Speed(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        yield BarReporter(bar)

@@ -1,0 +1,228 @@
+"""Running chains: the same draws however the work is cut, shared or interrupted."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import signal
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import widestable.engine.run as engine
+from tests.checks import check_cdf, check_frequencies, check_mean
+from tests.engine.invariance import poisson_p_value
+from widestable.engine.draws import ChainDraws, concatenate, every
+from widestable.engine.model import Model
+from widestable.engine.names import ATOMS, SHARPNESS
+from widestable.engine.run import (
+    ChainState,
+    Sample,
+    Setup,
+    extend,
+    quantities,
+    sample_fixed,
+    sample_until_converged,
+    start,
+    warm_up,
+)
+from widestable.engine.state import chain_from_atoms, make_model
+from widestable.inputs import Scaling, TrainingData, check_training
+from widestable.network import arcsine_kernel
+from widestable.progress import Reporter
+
+X = np.linspace(-2.0, 2.0, 12)[:, None]
+
+
+def step_data(rng: np.random.Generator) -> TrainingData:
+    return check_training(X, 4.0 * (X[:, 0] > 0.3) + 0.3 * rng.standard_normal(12), standardize=False)
+
+
+def new_sample(model: Model, n_chains: int = 2, seed: int = 0, **fixed: float) -> Sample:
+    return start(model, np.random.SeedSequence(seed).spawn(n_chains), **fixed)
+
+
+@pytest.fixture
+def model(rng: np.random.Generator) -> Model:
+    return make_model(step_data(rng), alpha=None, nu=None, sigma2=None, n_atoms=15)
+
+
+def assert_same(first: Sample, second: Sample) -> None:
+    for one, two in zip(first.chains, second.chains, strict=True):
+        for field in fields(ChainDraws):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name), err_msg=field.name)
+
+
+def test_same_draws_for_any_number_of_jobs(model: Model) -> None:
+    one = sample_fixed(new_sample(model), Setup(model, n_jobs=1), 60)
+    two = sample_fixed(new_sample(model), Setup(model, n_jobs=2), 60)
+    assert_same(one, two)
+
+
+def test_same_draws_however_the_calls_are_cut(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = sample_fixed(new_sample(model), Setup(model), 60)
+    monkeypatch.setattr(engine, "SECONDS_A_CALL", 1e-9)
+    short = sample_fixed(new_sample(model), Setup(model), 60)
+    assert_same(long, short)
+
+
+def test_continued_run_equals_an_uninterrupted_one(model: Model) -> None:
+    first = extend(warm_up(new_sample(model), Setup(model), 20), Setup(model), 10)
+    straight = extend(first, Setup(model), 30)
+    again = extend(pickle.loads(pickle.dumps(first)), Setup(model), 30)
+    assert_same(straight, again)
+    assert again.n_sweeps == straight.n_sweeps == 60
+
+
+def test_a_chain_rebuilt_from_its_atoms_goes_on_as_itself(model: Model) -> None:
+    first = extend(warm_up(new_sample(model), Setup(model), 20), Setup(model), 10)
+    rebuilt = []
+    for chain, rng in first.states:
+        k = chain.counts[ATOMS]
+        again = chain_from_atoms(model, chain.theta, chain.h[:k], chain.log_mark[:k], int(chain.counts[SHARPNESS]))
+        again.log_step[:] = chain.log_step
+        rebuilt.append(ChainState(again, copy.deepcopy(rng)))
+    assert_same(extend(first, Setup(model), 30), extend(replace(first, states=tuple(rebuilt)), Setup(model), 30))
+
+
+def test_seeds_make_chains_differ(model: Model) -> None:
+    sample = sample_fixed(new_sample(model), Setup(model), 30)
+    assert not np.array_equal(sample.chains[0].theta, sample.chains[1].theta)
+
+
+def test_run_until_converged_says_so(model: Model) -> None:
+    sample = sample_until_converged(new_sample(model, 4), Setup(model, n_jobs=2), max_sweeps=40_000)
+    assert sample.converged
+    assert sample.n_draws <= engine.MAX_DRAWS
+    assert quantities(sample, model).shape == (4, sample.n_draws, 3 + 12)
+
+
+def test_run_stops_at_max_sweeps(model: Model) -> None:
+    sample = sample_until_converged(new_sample(model), Setup(model), max_sweeps=600)
+    assert sample.n_sweeps == 600
+    assert sample.converged is False
+
+
+class StopAfter(Reporter):
+    """Presses Ctrl-C after a number of sweeps."""
+
+    def __init__(self, n_sweeps: int) -> None:
+        super().__init__()
+        self.left = n_sweeps
+
+    def advance(self, n_sweeps: int) -> None:
+        self.left -= n_sweeps
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_keeps_whole_rounds(model: Model) -> None:
+    whole = sample_fixed(new_sample(model), Setup(model), 240)
+    cut = sample_fixed(new_sample(model), Setup(model, report=StopAfter(400)), 240)
+    assert cut.interrupted
+    assert 0 < cut.n_draws < whole.n_draws
+    for part, chain in zip(cut.chains, whole.chains, strict=True):
+        np.testing.assert_array_equal(part.theta, chain.theta[: len(part)])
+
+
+ENDLESS_RUN = """
+import signal, numpy as np
+import widestable.engine.run as engine
+from widestable.inputs import check_training
+from widestable.engine.state import make_model
+signal.signal(signal.SIGINT, signal.default_int_handler)
+engine.has_converged = lambda draws, suspects: (False, suspects)
+X = np.linspace(-1.0, 1.0, 8)[:, None]
+model = make_model(check_training(X, X[:, 0]), alpha=None, nu=None, sigma2=None, n_atoms=15)
+start = engine.start(model, np.random.SeedSequence(0).spawn(2))
+setup = engine.Setup(model, n_jobs=2)
+sample = engine.sample_until_converged(start, setup, 10**8, lambda sample: print("round", flush=True))
+print("kept", sample.n_draws, sample.interrupted, flush=True)
+"""
+
+
+def test_ctrl_c_reaches_threads() -> None:
+    with subprocess.Popen([sys.executable, "-c", ENDLESS_RUN], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "round\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            rest, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    last = rest.splitlines()[-1].split()
+    assert last[0] == "kept"
+    assert int(last[1]) >= 256
+    assert last[2] == "True"
+
+
+def test_ctrl_c_before_any_draw_is_an_interrupt(model: Model) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        sample_fixed(new_sample(model), Setup(model, report=StopAfter(1)), 240)
+
+
+def test_thinning_twice_is_thinning_by_the_product(model: Model) -> None:
+    draws = sample_fixed(new_sample(model), Setup(model), 96).chains[0]
+    for field in fields(ChainDraws):
+        twice, once = getattr(every(every(draws, 2), 2), field.name), getattr(every(draws, 4), field.name)
+        np.testing.assert_array_equal(twice, once)
+        np.testing.assert_array_equal(getattr(concatenate([draws]), field.name), getattr(draws, field.name))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_rows_run(n: int, rng: np.random.Generator) -> None:
+    model = make_model(check_training(X[:n], X[:n, 0]), alpha=None, nu=None, sigma2=None, n_atoms=10)
+    sample = sample_fixed(new_sample(model), Setup(model), 60)
+    assert np.isfinite(quantities(sample, model)).all()
+
+
+def test_alpha_two_is_gaussian_process_regression(rng: np.random.Generator) -> None:
+    data = step_data(rng)
+    model = make_model(data, alpha=2.0, nu=1.7, sigma2=0.2, n_atoms=30)
+    sample = sample_fixed(new_sample(model, 1, alpha=2.0, nu=1.7, sigma2=0.2), Setup(model), 1500)
+    K = 1.7 * arcsine_kernel(data.X)
+    weights = np.linalg.solve(K + 0.2 * np.eye(12), data.y)
+    draws = sample.chains[0]
+    # What prediction uses is exact; draws of f have the closed-form mean and covariance.
+    np.testing.assert_allclose(draws.coefficient, np.tile(weights, (len(draws), 1)), atol=1e-10)
+    covariance = K - K @ np.linalg.solve(K + 0.2 * np.eye(12), K)
+    check_mean(draws.f, K @ weights)
+    centred = draws.f - K @ weights
+    check_mean((centred[:, :, None] * centred[:, None, :]).reshape(len(draws), -1), covariance.ravel())
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 1.8, 2.0])
+def test_density_scales_with_y(alpha: float, rng: np.random.Generator) -> None:
+    """p(c y | c^2 nu, c^2 sigma2) = c^-n p(y | nu, sigma2)."""
+    data, c = step_data(rng), 3.7
+    scaled = check_training(X, c * data.y, standardize=False)
+    values = []
+    for given, factor in ((data, 1.0), (scaled, c * c)):
+        fixed = {"alpha": alpha, "nu": 0.8 * factor, "sigma2": 0.3 * factor}
+        model = make_model(given, **fixed, n_atoms=15)
+        values.append(sample_fixed(new_sample(model, 1, **fixed), Setup(model), 30).chains[0].log_density)
+    np.testing.assert_allclose(values[1], values[0] - 12 * math.log(c), rtol=1e-9)
+
+
+def no_data() -> TrainingData:
+    empty = np.zeros(0)
+    scaling = Scaling(np.zeros(1), np.ones(1), 0.0, 1.0)
+    return TrainingData(np.zeros((0, 1)), empty, empty, np.zeros(0, int), np.zeros(0, bool), 0.0, 0.0, scaling, None)
+
+
+@pytest.mark.statistical
+def test_no_data_gives_the_prior() -> None:
+    model = make_model(no_data(), alpha=None, nu=None, sigma2=None, n_atoms=6)
+    sample = start(model, np.random.SeedSequence(5).spawn(800))
+    # Starts are far from the prior in alpha and nu; the last draw of each chain is an independent one.
+    last = [every(chain, len(chain)) for chain in sample_fixed(sample, Setup(model), 300).chains]
+    alpha = np.array([d.alpha[-1] for d in last])
+    check_cdf((alpha - 0.05) / 1.94, lambda x: np.clip(x, 0.0, 1.0))
+    check_cdf(np.concatenate([np.exp(d.log_mark) for d in last]) / 6.0, lambda x: np.clip(x, 0.0, 1.0))
+    assert poisson_p_value(np.array([d.n_atoms[-1] for d in last]), 6.0) > 1e-4
+    signs = np.concatenate([d.h[:, 0] * d.h[:, 1] > 0 for d in last])
+    check_frequencies(np.bincount(signs), np.array([0.5, 0.5]))

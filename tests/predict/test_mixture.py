@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from tests import fits
+from tests.checks import check_mean
+from tests.conftest import ROOT
+from widestable import StableRegressor
+from widestable.inputs import check_new_rows
+from widestable.predict import components as kernels
+from widestable.predict import mixture
+
+
+def new_rows(model: StableRegressor, n: int = 9) -> np.ndarray:
+    """Scaled rows inside and outside the data, and one of the training rows."""
+    X = model.posterior_.data.X
+    rng = np.random.default_rng(5)
+    return np.vstack([X[:1], 3.0 * rng.standard_normal((n - 1, X.shape[1]))])
+
+
+def quantiles_of(mean: np.ndarray, sd: np.ndarray, q: np.ndarray) -> np.ndarray:
+    out = np.empty((len(mean), q.size))
+    kernels.fill_quantiles(mean, sd, q, *mixture._brackets(mean, sd, q), out)
+    return out
+
+
+def crps_of(mean: np.ndarray, sd: np.ndarray, y: np.ndarray, max_nodes: float = mixture.MAX_NODES) -> np.ndarray:
+    out = np.empty(len(mean))
+    kernels.fill_crps(mean, sd, y, max_nodes, out)
+    return out
+
+
+# --- Components ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
+def test_components_are_those_of_a_gaussian_process_on_what_the_atoms_leave(which) -> None:
+    model = which()
+    X = new_rows(model)
+    mean, sd = mixture.components(model.posterior_._source(), X, noise=False)
+    slow_mean, slow_variance = fits.slow_components(model.posterior_, X)
+    np.testing.assert_allclose(mean, slow_mean, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(sd**2, np.maximum(slow_variance, 0.0), rtol=1e-6, atol=1e-9)
+
+
+def test_noise_adds_its_variance() -> None:
+    model = fits.line()
+    X, source = new_rows(model), model.posterior_._source()
+    mean, sd = mixture.components(source, X, noise=False)
+    mean_y, sd_y = mixture.components(source, X, noise=True)
+    np.testing.assert_array_equal(mean, mean_y)
+    sigma2 = np.concatenate([chain.sigma2 for chain in source.chains])
+    np.testing.assert_allclose(sd_y**2, sd**2 + sigma2, rtol=1e-12)
+
+
+def test_huge_atoms_that_cancel_change_nothing() -> None:
+    """Two atoms beyond all rows, sizes 1e150 and -1e150: their sum is zero, and must not hide the others."""
+    posterior = fits.plane().posterior_
+    draws = posterior.chains[0]
+    first = np.concatenate([[0], np.cumsum(draws.n_atoms)])
+    at = np.repeat(first[:-1], 2)
+    huge = replace(
+        draws,
+        n_atoms=draws.n_atoms + 2,
+        h=np.insert(draws.h, at, [50.0, 1.0, -1.0], axis=0),
+        log_mark=np.insert(draws.log_mark, at, 0.0),
+        size=np.insert(draws.size, at, np.tile([1e150, -1e150], len(draws))),
+    )
+    X = new_rows(fits.plane())
+    expected, _ = mixture.components(replace(posterior, chains=(draws,))._source(), X, noise=False)
+    found, _ = mixture.components(replace(posterior, chains=(huge,))._source(), X, noise=False)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_read_only_arrays_are_copied_once_not_compiled_for() -> None:
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    assert mixture._writeable(frozen).flags.writeable
+    assert mixture._writeable(thawed := np.arange(3.0)) is thawed
+
+
+# --- Quantiles -------------------------------------------------------------------------------------------
+
+
+def test_quantiles_solve_for_the_distribution_function(rng: np.random.Generator) -> None:
+    mean, sd = rng.standard_cauchy((5, 40)), rng.exponential(size=(5, 40))
+    q = np.array([0.001, 0.06, 0.51, 0.91])  # no multiples of 1/40, where F may be flat
+    slow = [[fits.slow_quantile(m, s, p) for p in q] for m, s in zip(mean, sd, strict=True)]
+    np.testing.assert_allclose(quantiles_of(mean, sd, q), slow, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_quantiles_survive_astronomical_spread(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mean = rng.standard_normal((4, 301)) * 10.0 ** rng.uniform(-150.0, 150.0, size=(4, 301))
+    sd = 10.0 ** rng.uniform(-160.0, 150.0, size=(4, 301))
+    sd[:, ::3] = 0.0
+    q = np.array([0.05, 0.25, 0.5, 0.95])
+    found = quantiles_of(mean, sd, q)
+    assert np.all(np.isfinite(found))
+    with np.errstate(divide="ignore", over="ignore"):
+        for r in range(4):
+            for x, p in zip(found[r], q, strict=True):
+                step = 1e-9 * abs(x) + 1e-290
+                below, above = (np.where(sd[r] > 0.0, stats.norm.cdf((t - mean[r]) / np.where(sd[r] > 0.0, sd[r], 1.0)),
+                                         t >= mean[r]).mean() for t in (x - step, x + step))  # fmt: skip
+                assert below - 1e-9 <= p <= above + 1e-9
+
+
+def test_quantile_of_points_is_one_of_them() -> None:
+    mean = np.array([[3.0, -7.0, 0.0, 1e100, 5.0]])
+    found = quantiles_of(mean, np.zeros((1, 5)), np.array([0.1, 0.3, 0.5, 0.7, 0.9]))
+    np.testing.assert_allclose(found[0], [-7.0, 0.0, 3.0, 5.0, 1e100], rtol=1e-11, atol=1e-290)
+
+
+def test_quantiles_of_one_normal_are_its_own() -> None:
+    q = np.array([1e-6, 0.3, 0.999])
+    found = quantiles_of(np.full((1, 7), 2.0), np.full((1, 7), 3.0), q)
+    np.testing.assert_allclose(found[0], stats.norm.ppf(q, 2.0, 3.0), rtol=1e-9)
+
+
+def test_quantiles_never_cross(rng: np.random.Generator) -> None:
+    mean, sd = np.round(2.0 * rng.standard_normal((20, 50))), rng.exponential(0.01, size=(20, 50))
+    found = quantiles_of(mean, sd, np.linspace(0.01, 0.99, 99))
+    assert np.all(np.diff(found, axis=1) >= -1e-11 * np.abs(found[:, 1:]))
+
+
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
+@pytest.mark.parametrize("noise", [True, False])
+def test_a_row_gets_the_same_bits_in_any_company(which, noise: bool) -> None:
+    model = which()
+    rng = np.random.default_rng(3)
+    scaling = model.posterior_.data.scaling
+    X = scaling.x_mean + scaling.x_scale * rng.standard_normal((70, model.n_features_in_))
+    together = model.predict_quantiles(X, [0.1, 0.5], noise=noise)
+    order = rng.permutation(70)
+    np.testing.assert_array_equal(model.predict_quantiles(X[order], [0.1, 0.5], noise=noise), together[order])
+    alone = [model.predict_quantiles(X[i : i + 1], [0.1, 0.5], noise=noise)[0] for i in range(0, 70, 7)]
+    np.testing.assert_array_equal(alone, together[::7])
+    np.testing.assert_array_equal(model.predict_quantiles(X, [0.5, 0.1], noise=noise)[:, ::-1], together)
+
+
+def test_threads_and_bars_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    posterior = fits.plane().posterior_
+    X = np.random.default_rng(4).standard_normal((100, 2))
+    one = posterior.quantiles(X, 0.5)
+    np.testing.assert_array_equal(posterior.quantiles(X, 0.5, job=mixture.Job(2, True)), one)
+    assert "100/100 rows" in capsys.readouterr().err
+
+
+# --- Scores ----------------------------------------------------------------------------------------------
+
+
+def brute_crps(mean: np.ndarray, sd: np.ndarray, y: float) -> float:
+    """Integral of (F - 1{x >= y})**2 on a fine grid, split at y."""
+    low, high = (mean - 9.0 * sd).min(), (mean + 9.0 * sd).max()
+    total = 0.0
+    for a, b, step in ((min(low, y), y, 0.0), (y, max(high, y), 1.0)):
+        x = np.linspace(a, b, 40_001)
+        F = stats.norm.cdf((x[:, None] - mean) / sd).mean(axis=1)
+        total += np.trapezoid((F - step) ** 2, x)
+    return total
+
+
+def test_crps_equals_the_integral(rng: np.random.Generator) -> None:
+    mean, sd = 2.0 * rng.standard_normal((4, 15)), rng.uniform(0.3, 2.0, size=(4, 15))
+    y = np.array([0.0, -3.0, 1.5, 12.0])
+    brute = [brute_crps(m, s, v) for m, s, v in zip(mean, sd, y, strict=True)]
+    np.testing.assert_allclose(crps_of(mean, sd, y), brute, rtol=1e-6)
+
+
+def test_crps_on_a_grid_and_by_pairs_agree_to_rounding(rng: np.random.Generator) -> None:
+    mean, sd = rng.standard_cauchy((6, 200)), rng.uniform(0.05, 1.0, size=(6, 200))
+    y = rng.standard_normal(6)
+    np.testing.assert_allclose(crps_of(mean, sd, y), crps_of(mean, sd, y, max_nodes=0.0), rtol=1e-10)
+
+
+def test_crps_of_points_is_that_of_a_sample(rng: np.random.Generator) -> None:
+    points = rng.standard_normal((1, 30))
+    slow = np.abs(points - 0.4).mean() - 0.5 * np.abs(points[0] - points.T).mean()
+    np.testing.assert_allclose(crps_of(points, np.zeros((1, 30)), np.array([0.4])), slow, rtol=1e-12)
+
+
+def test_crps_of_a_far_observation_is_its_distance() -> None:
+    found = crps_of(np.array([[0.0, 1e150]]), np.array([[1.0, 0.0]]), np.array([0.0]))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, 1e150 / 4.0, rtol=1e-12)
+
+
+def test_log_density_does_not_underflow(rng: np.random.Generator) -> None:
+    mean, sd = rng.standard_normal((4, 20)), rng.uniform(0.1, 2.0, size=(4, 20))
+    y = np.array([0.0, 3.0, -200.0, 1e5])
+    out = np.empty(4)
+    kernels.fill_log_density(mean, sd, y, out)
+    slow = logsumexp(stats.norm.logpdf(y[:, None], mean, sd), axis=1) - math.log(20)
+    np.testing.assert_allclose(out, slow, rtol=1e-12)
+
+
+def test_scores_scale_with_y() -> None:
+    model = fits.line()
+    posterior, y_scale = model.posterior_, model.posterior_.data.scaling.y_scale
+    X, y = 100.0 + np.array([[0.5], [-1.0]]), np.array([34.0, 29.0])
+    rows = check_new_rows(X, n_features=1, scaling=posterior.data.scaling)
+    mean, sd = mixture.components(posterior._source(), rows, noise=True)
+    mean = posterior.data.scaling.y_mean + y_scale * mean
+    density = stats.norm.pdf(y[:, None], mean, y_scale * sd).mean(axis=1)
+    np.testing.assert_allclose(posterior.log_score(X, y), np.log(density), rtol=1e-9)
+    np.testing.assert_allclose(posterior.crps(X, y), crps_of(mean, y_scale * sd, y), rtol=1e-9)
+
+
+# --- Joint draws -----------------------------------------------------------------------------------------
+
+
+def one_draw(which, draw: int = 7) -> tuple[mixture.Source, np.ndarray, np.ndarray]:
+    """A source with a single draw, rows, and the exact mean of f there."""
+    model = which()
+    source = model.posterior_._source()
+    chain = source.chains[0]
+    kept = slice(draw, draw + 1)
+    atoms = slice(chain.first[draw], chain.first[draw + 1])
+    single = chain._replace(g=chain.g[kept], sigma2=chain.sigma2[kept], coefficient=chain.coefficient[kept],
+                            first=np.array([0, atoms.stop - atoms.start]), h=chain.h[atoms], size=chain.size[atoms],
+                            anchor=np.array([-1]))  # fmt: skip
+    X = new_rows(model, 5)
+    source = source._replace(chains=(single,), sharpness=(source.sharpness[0][kept],))
+    return source, X, fits.slow_components(model.posterior_, X)[0][:, draw]
+
+
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
+def test_joint_draws_have_the_mean_and_covariance_of_the_draw(which, rng: np.random.Generator) -> None:
+    source, X, mean = one_draw(which)
+    chain = source.chains[0]
+    f = mixture.joint_draws(source, X, 4000, False, rng).T
+    check_mean(f, mean)
+    sharpness = source.sharpness[0][0]
+    train = source.basis(sharpness)
+    k = mixture.arcsine_kernel(X, source.X, sharpness) @ train.basis
+    precision = 1.0 / (chain.g * train.eigenvalues + chain.sigma2)
+    covariance = chain.g * mixture.arcsine_kernel(X, sharpness=sharpness) - chain.g**2 * (k * precision) @ k.T
+    products = (f - mean)[:, :, None] * (f - mean)[:, None, :]
+    check_mean(products, covariance)
+    y = mixture.joint_draws(source, X, 4000, True, rng).T
+    check_mean((y - mean) ** 2, np.diag(covariance) + chain.sigma2)
+
+
+def test_joint_draws_give_repeated_rows_one_value(rng: np.random.Generator) -> None:
+    source, X, _ = one_draw(fits.plane)
+    f = mixture.joint_draws(source, np.vstack([X, X]), 20, False, rng)
+    np.testing.assert_allclose(f[:5], f[5:], atol=1e-6)
+
+
+def test_joint_draws_use_every_stored_draw_before_any_twice(rng: np.random.Generator) -> None:
+    counts = np.bincount(mixture._shuffled(7, 17, rng), minlength=7)
+    assert set(counts) == {2, 3}
+    assert np.bincount(mixture._shuffled(7, 3, rng), minlength=7).max() == 1
+    assert mixture._shuffled(7, 0, rng).size == 0
+
+
+def test_too_many_joint_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widestable.posterior.MAX_JOINT_ROWS", 3)
+    with pytest.raises(ValueError, match="Got 4 rows to draw jointly, expected at most 3"):
+        fits.line().sample_y(np.zeros((4, 1)))
+
+
+# --- Without the compiler --------------------------------------------------------------------------------
+
+
+def test_kernels_are_plain_python_too() -> None:
+    """What numba compiles and what Python runs are the same numbers."""
+    code = (
+        "import numpy as np; from tests.test_mixture import quantiles_of, crps_of\n"
+        "mean, sd = np.array([[0.0, 1.0, -3.0, 1e20]]), np.array([[1.0, 0.0, 0.5, 1e10]])\n"
+        "q = quantiles_of(mean, sd, np.array([0.1, 0.4, 0.9])).tolist()\n"
+        "print(q, crps_of(mean, sd, np.ones(1)).tolist(), crps_of(mean[:, :1], sd[:, :1], np.ones(1)).tolist())"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", code]
+    plain = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    mean, sd = np.array([[0.0, 1.0, -3.0, 1e20]]), np.array([[1.0, 0.0, 0.5, 1e10]])
+    compiled = np.concatenate(
+        [
+            quantiles_of(mean, sd, np.array([0.1, 0.4, 0.9])).ravel(),
+            crps_of(mean, sd, np.ones(1)),
+            crps_of(mean[:, :1], sd[:, :1], np.ones(1)),
+        ]
+    )
+    numbers = np.array([float(word) for word in plain.replace("[", " ").replace("]", " ").replace(",", " ").split()])
+    np.testing.assert_allclose(numbers, compiled, rtol=1e-10)
