@@ -1,7 +1,7 @@
 """Check that a change of the code has not changed the draws.
 
-The same seed gives the same draws on one machine, but the last bits of an eigendecomposition differ between processors, so hashes
-are compared on one machine only: write them before a change, check them after it.
+The same seed gives the same draws on one machine, but the last bits of an eigendecomposition differ between processors,
+so hashes are compared on one machine only: write them before a change, check them after it.
 
     python -m tools.draw_hashes --write    # before
     python -m tools.draw_hashes            # after: prints the fits whose draws have changed, and fails
