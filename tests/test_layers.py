@@ -10,10 +10,11 @@ import pytest
 SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
-    ["_types"],
+    ["_types", "random_state"],
     ["_jit"],
     ["_algebra"],
-    ["inputs", "stable", "network", "diagnostics", "parameters", "progress"],
+    ["inputs", "stable", "diagnostics", "progress"],
+    ["network", "parameters"],
     ["exact"],
     ["engine"],
     ["posterior", "predict", "jumps", "storage", "rounds"],

@@ -20,7 +20,7 @@ from tests import fits
 from widestable import StableRegressor
 from widestable.engine import run
 from widestable.network import arcsine_kernel
-from widestable.parameters import make_rng
+from widestable.random_state import make_rng
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -13,7 +13,7 @@ X_NEW = np.array([[0.0], [0.5]])
 
 
 def run(X: object = X, y: object = Y, X_new: object = X_NEW, **changes: object) -> PredictiveDraws:
-    settings = {"alpha": 1.1, "nu": 1.0, "iterations": 30, "burn_in": 10, "rng": np.random.default_rng(0)}
+    settings = {"alpha": 1.1, "nu": 1.0, "iterations": 30, "burn_in": 10, "random_state": 0}
     return posterior_predictive(X, y, X_new, **(settings | changes))
 
 
@@ -34,7 +34,7 @@ def test_shapes_and_repeats(sampler: str) -> None:
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_the_same_seed_gives_the_same_draws(sampler: str) -> None:
     np.testing.assert_array_equal(run(sampler=sampler).y_new, run(sampler=sampler).y_new)
-    other = run(sampler=sampler, rng=np.random.default_rng(1))
+    other = run(sampler=sampler, random_state=1)
     assert not np.array_equal(run(sampler=sampler).y_new, other.y_new)
 
 
@@ -94,7 +94,7 @@ def test_gibbs_finds_the_jumps() -> None:
     X, y, alpha, nu = three_jumps()
     draws = posterior_predictive(
         X, y, [[-1.5], [-0.5], [0.5], [1.5]], alpha=alpha, nu=nu, sampler="gibbs", iterations=1200, burn_in=400,
-        rng=np.random.default_rng(0),
+        random_state=0,
     )  # fmt: skip
     np.testing.assert_allclose(np.median(draws.f_new, axis=0), [0.0, 5.0, 0.0, 5.0], atol=0.4)
     assert 0.1 < np.median(draws.sigma2) < 0.5

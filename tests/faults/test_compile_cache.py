@@ -20,9 +20,9 @@ PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as found:
     warnings.simplefilter("always")
-    from widestable.stable.kanter import log_kanter
-    from widestable.exact.log_concave_slice import capped_exp, log_noise
-    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter(1.0, 1.1)
+    from widestable.stable import log_kanter_of_one
+    from widestable.exact.gibbs import capped_exp, log_noise
+    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter_of_one(1.0, 1.1)
 told = [str(w.message) for w in found if "cannot be kept on disk" in str(w.message)]
 print(repr(values), len(told), all("NUMBA_CACHE_DIR" in text for text in told))
 """
