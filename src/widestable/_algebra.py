@@ -47,6 +47,13 @@ def dot3(x, y, z, n):
 
 
 @inner_kernel
+def add_row(M, row, factor, t):
+    """t += factor * M[row]."""
+    for j in range(t.size):
+        t[j] += factor * M[row, j]
+
+
+@inner_kernel
 def cholesky(A, L, n):
     """Write the lower Cholesky factor of A, which has a unit diagonal, to L; return False if a pivot is lost."""
     for i in range(n):
@@ -94,3 +101,14 @@ def inverse_from_cholesky(L, inverse, work, n):
         for j in range(i + 1):
             inverse[i, j] = rows_dot(work, i, j, i, n)
             inverse[j, i] = inverse[i, j]
+
+
+@inner_kernel
+def draw_weighted(weights, n, total, rng):
+    """Draw an index below n with probability proportional to its weight; `total` is their sum."""
+    left = total * rng.random()
+    i = 0
+    while i < n - 1 and left >= weights[i]:
+        left -= weights[i]
+        i += 1
+    return i

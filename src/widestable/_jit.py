@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 from numba import config, njit, types
 from numba.core import event
@@ -71,25 +72,35 @@ def _say_not_kept(error: Exception) -> None:
     )
 
 
-def by_reference(name: str, fields: tuple[str, ...]) -> Callable[[Any], Any]:
+def by_reference(kind: type[tuple[Any, ...]]) -> Callable[[Any], Any]:
     """Make a compiled function that copies a NamedTuple into a structure passed by pointer.
 
     A NamedTuple of sixty arrays is five hundred arguments to LLVM in every function of the call tree, and most of the
-    compile time. Entry points therefore copy tuples into structures; the arrays stay shared. Fields of a structure can
-    be set (to other arrays of the same type); the tuple is left as it is.
+    compile time. Entry points therefore copy tuples, and the tuples in them, into structures. Arrays stay shared. The
+    fields of a structure can be set to values of the same type; the tuple stays as it is.
     """
+    hints = get_type_hints(kind)
+    parts = {name: by_reference(hints[name]) for name in hints if hasattr(hints[name], "_fields")}
     if config.DISABLE_JIT:
-        return lambda values: SimpleNamespace(**values._asdict())
+        return lambda values: SimpleNamespace(
+            **{name: parts[name](value) if name in parts else value for name, value in values._asdict().items()}
+        )
+    structure = _structure(kind.__name__, tuple(hints))
+    # Written out field by field, because numba cannot loop over values of different types.
+    copies = ", ".join(f"refer_{name}(values.{name})" if name in parts else f"values.{name}" for name in hints)
+    scope = {f"refer_{name}": part for name, part in parts.items()} | {"structure": structure}
+    exec(f"def refer(values):\n    return structure({copies})", scope)
+    return inner_kernel(scope["refer"])  # type: ignore[no-any-return]
+
+
+@cache
+def _structure(name: str, fields: tuple[str, ...]) -> Any:
+    """A numba structure with these fields, of any types."""
     kind = structref.register(type(f"{name}Type", (types.StructRef,), {}))
-    structure = type(name, (structref.StructRefProxy,), {})
+    structure = type(f"{name}Reference", (structref.StructRefProxy,), {})
     structref.define_constructor(structure, kind, fields)
     structref.define_attributes(kind)
-
-    @njit(nogil=True)  # type: ignore[untyped-decorator]
-    def refer(values: Any) -> Any:
-        return structure(*values)
-
-    return refer  # type: ignore[no-any-return]
+    return structure
 
 
 class _Once(event.Listener):  # type: ignore[misc]

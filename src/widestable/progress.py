@@ -1,4 +1,4 @@
-"""Progress of chains: a rich bar in a terminal, silence elsewhere, and the same interface for both."""
+"""Progress of long work: a rich bar in a terminal, silence elsewhere, and the same interface for both."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._jit import when_compiling
-from .engine.kernel import MAX_DENSE_ROWS
 
 logger = logging.getLogger(__name__)
 
+# A bar over new rows is shown from this many rows on.
+MIN_ROWS_FOR_BAR = 2000
+
+
+def wants_bar(progress: bool | None) -> bool:
+    """Whether to show a bar; None means only when a person is looking at a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+# --- Sampling --------------------------------------------------------------------------------------------
+
 
 class Reporter:
-    """Counts sweeps from several threads; shows nothing. Sent to another process, it stays silent there."""
+    """Counts sweeps from several threads and shows nothing. Sent to another process, it stays silent there."""
 
     def __init__(self) -> None:
         self.stopped = threading.Event()
@@ -60,6 +70,50 @@ class BarReporter(Reporter):
 
 
 @contextmanager
+def reporter(progress: bool | None) -> Iterator[Reporter]:
+    """A reporter for one run: a bar when asked for, or when None and standard error is a terminal."""
+    if not wants_bar(progress):
+        yield Reporter()
+        return
+    from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:,.0f} per second" if task.speed else "")
+
+    counts, note = TextColumn("{task.completed:.0f}/{task.total} sweeps"), TextColumn("{task.fields[note]}")
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), counts, Speed(), note, TimeElapsedColumn())
+    with _bar(*columns) as bar:
+        yield BarReporter(bar)
+
+
+@contextmanager
+def row_bar(n_rows: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+    """A function to call with the number of rows just predicted; it moves a bar when one is wanted."""
+    if not wants_bar(progress) or (progress is None and n_rows < MIN_ROWS_FOR_BAR):
+        yield lambda n_done: None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    counts = TextColumn("{task.completed:.0f}/{task.total} rows")
+    with _bar(TextColumn("predicting"), BarColumn(), counts, TimeElapsedColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("predicting", total=n_rows)
+        yield lambda n_done: bar.advance(task, n_done)
+
+
+def _bar(*columns: Any) -> Any:
+    """A rich progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True))
+
+
+# --- Waiting before the first sweep ----------------------------------------------------------------------
+
+
+@contextmanager
 def compilation_told(progress: bool | None) -> Iterator[None]:
     """Say so, where a bar would be shown, when the sampler has to be compiled first."""
     with when_compiling(lambda: _say(progress, "Compiling the sampler", "about a minute, the first time only.")):
@@ -67,9 +121,8 @@ def compilation_told(progress: bool | None) -> Iterator[None]:
 
 
 def tell_preparation(n_rows: int, progress: bool | None) -> None:
-    """Say so, where a bar would be shown, when rows are so many that decomposing their kernel takes a while."""
-    if n_rows > MAX_DENSE_ROWS:
-        _say(progress, f"Decomposing the kernel of {n_rows:,} rows", "up to a minute on one processor.")
+    """Say so, where a bar would be shown, when decomposing the kernel of many rows takes a while."""
+    _say(progress, f"Decomposing the kernel of {n_rows:,} rows", "up to a minute on one processor.")
 
 
 def _say(progress: bool | None, what: str, how_long: str) -> None:
@@ -78,34 +131,3 @@ def _say(progress: bool | None, what: str, how_long: str) -> None:
         from rich.console import Console
 
         Console(stderr=True).print(f"{what}: {how_long}")
-
-
-def wants_bar(progress: bool | None) -> bool:
-    """None means: only when a person is looking at a terminal."""
-    return sys.stderr.isatty() if progress is None else progress
-
-
-@contextmanager
-def reporter(progress: bool | None) -> Iterator[Reporter]:
-    """A reporter for one run: a bar when asked for, or when None and standard error is a terminal."""
-    if not wants_bar(progress):
-        yield Reporter()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.text import Text
-
-    class Speed(ProgressColumn):
-        def render(self, task: Any) -> Text:
-            return Text(f"{task.speed:,.0f} a second" if task.speed else "")
-
-    counts = TextColumn("{task.completed:.0f}/{task.total} sweeps")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        counts,
-        Speed(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
-        yield BarReporter(bar)

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
-from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import rounds
+from . import fitting, storage
+from ._types import FloatArray
 from .engine import run
-from .engine.state import make_model
-from .inputs import TrainingData, check_training
+from .engine.run import Sample, Setup
+from .inputs import check_training
 from .jumps import Jumps
 from .parameters import check_count, check_coverage, check_parameters, check_units
 from .posterior import Posterior
 from .predict.mixture import Job
-from .progress import compilation_told, reporter, tell_preparation
-from .random_state import make_rng, make_seeds
+from .random_state import make_rng
 
 __all__ = ["StableRegressor"]
-
-Floats = NDArray[np.float64]
 
 logger = logging.getLogger(__name__)
 
@@ -41,26 +36,41 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    alpha : stability index in [0.01, 2], or None to infer it. 2 is Gaussian-process regression.
-    nu : squared scale of the prior of f, in squared units of y, or None to infer it.
-    sigma2 : noise variance, in squared units of y, or None to infer it.
-    sharpness : of the units `erf(sharpness * h . x)`: infinite for sign units, which the paper has; a number, on the
-        scaled inputs, for smooth ones; None to infer it.
-    n_atoms : expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
-    standardize : give X and y mean 0 and s.d. 1 inside. The priors of nu and sigma2 are on that scale.
-    n_chains : independent chains; several show whether they agree.
-    n_sweeps : sweeps of each chain, a third of them to warm up; None goes on until the chains have converged.
-    max_sweeps : where to stop when n_sweeps is None and they have not.
-    n_jobs : threads, for chains when fitting and for rows when predicting; None is one, -1 all.
-    random_state : int, RandomState, Generator or None. The same int gives the same draws whatever n_jobs is.
-    progress : show a bar; None shows one in a terminal.
+    alpha : float or None
+        Stability index in [0.01, 2], or None to infer it. 2 is Gaussian-process regression.
+    nu : float or None
+        Squared scale of the prior of f, in squared units of y, or None to infer it.
+    sigma2 : float or None
+        Noise variance, in squared units of y, or None to infer it.
+    sharpness : float or None
+        Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
+        for smooth ones; None to infer it.
+    n_atoms : float
+        Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
+    standardize : bool
+        Give X and y mean 0 and s.d. 1 inside. The priors of nu and sigma2 are on that scale.
+    n_chains : int
+        Independent chains; several show whether they agree.
+    n_sweeps : int or None
+        Sweeps per chain, a third of them to warm up; None goes on until the chains have converged.
+    max_sweeps : int
+        Where to stop when `n_sweeps` is None and they have not.
+    n_jobs : int or None
+        Threads, for chains when fitting and for rows when predicting; None is one, -1 all.
+    random_state : int, RandomState, Generator or None
+        The same int gives the same draws whatever `n_jobs` is.
+    progress : bool or None
+        Show a bar; None shows one in a terminal.
 
     Attributes
     ----------
-    alpha_, nu_, sigma_, sharpness_ : posterior medians; `sigma_` is the noise s.d. `alpha_` and `nu_` are only weakly
-        identified together: read them as a pair.
-    posterior_ : Posterior, the draws.
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+    alpha_, nu_, sigma_, sharpness_ : float
+        Posterior medians; `sigma_` is the noise s.d. `alpha_` and `nu_` are only weakly identified together: read them
+        as a pair.
+    posterior_ : Posterior
+        The draws.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -127,86 +137,78 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : shape (n, d), an array or a pandas or polars frame.
-        y : shape (n,).
-        sample_weight : shape (n,); how many observations a row stands for. Weight 2 is writing the row twice.
-        checkpoint : a file to write after each round of sweeps. If it is there already, sampling goes on from it and
-            ends with the same draws as a run that was never stopped; `random_state` must be an int for that.
+        X : array-like of shape (n, d)
+            Inputs: an array or a pandas or polars frame.
+        y : array-like of shape (n,)
+            Outputs.
+        sample_weight : array-like of shape (n,), optional
+            How many observations a row stands for. Weight 2 is writing the row twice.
+        checkpoint : str or path-like, optional
+            A file to write after each round of sweeps. If it is there already, sampling goes on from it and ends with
+            the same draws as a run that was never stopped; `random_state` must be an int for that.
+
+        Returns
+        -------
+        StableRegressor
+            The estimator itself.
         """
-        check_parameters(self.get_params(deep=False))
+        parameters = self.get_params(deep=False)
+        check_parameters(parameters)
         data = check_training(X, y, sample_weight, standardize=self.standardize)
-        check_units(data, self.get_params(deep=False))
+        check_units(data, parameters)
         validate_data(self, X, skip_check_array=True)
         logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)
-        fixed = self._fixed(data)
-        sharpness = None if self.sharpness is None else float(self.sharpness)
-        tell_preparation(data.y.size, self.progress)
-        model = make_model(data, n_atoms=float(self.n_atoms), sharpness=sharpness, **fixed)
-        with compilation_told(self.progress):
-            start = run.start(model, make_seeds(self.random_state, int(self.n_chains)), **fixed)
-        keep = None
-        if checkpoint is not None:
-            parameters = self.get_params(deep=False)
-            model, start = rounds.read_checkpoint(checkpoint, data, parameters) or (model, start)
-            keep = rounds.checkpointing(checkpoint, data, model, parameters)
+        kept = None if checkpoint is None else storage.read_checkpoint(checkpoint, data, parameters)
+        start = fitting.start(data, parameters) if kept is None else kept
 
-        def draw(setup: run.Setup) -> run.Sample:
-            after = rounds.telling(setup, keep)
+        def rounds(sample: Sample, setup: Setup) -> Iterator[Sample]:
             if self.n_sweeps is None:
-                return run.sample_until_converged(start, setup, int(self.max_sweeps), after)
-            return run.sample_fixed(start, setup, int(self.n_sweeps), after)
+                return run.sample_until_converged(sample, setup, int(self.max_sweeps))
+            return run.sample_fixed(sample, setup, int(self.n_sweeps))
 
-        return self._run(draw, data, model)
+        def keep(posterior: Posterior) -> None:
+            if checkpoint is not None:
+                storage.write(checkpoint, posterior, parameters)
+
+        return self._fit_rounds(start, rounds, keep)
 
     def continue_sampling(self, n_sweeps: int | None = None) -> Self:
         """Add draws to a fitted model.
 
         Parameters
         ----------
-        n_sweeps : further sweeps of each chain, all kept; None makes rounds until the chains have converged, at least
-            one and at most `max_sweeps` further sweeps, and forgets early rounds as the run grows.
+        n_sweeps : int, optional
+            Further sweeps per chain, all kept; None makes rounds until the chains have converged, at least one and at
+            most `max_sweeps` further sweeps, and forgets early rounds as the run grows.
+
+        Returns
+        -------
+        StableRegressor
+            The estimator itself.
         """
         check_is_fitted(self)
-        data, model = self.posterior_.data, self.posterior_.model
-        sample = replace(self.posterior_.sample, converged=None, interrupted=False)
+        posterior: Posterior = self.posterior_
+        sample = replace(posterior.sample, converged=None, interrupted=False)
         if n_sweeps is not None:
             check_count("n_sweeps", n_sweeps, sample.thin)
 
-        def draw(setup: run.Setup) -> run.Sample:
+        def rounds(sample: Sample, setup: Setup) -> Iterator[Sample]:
             if n_sweeps is None:
-                limit = sample.n_sweeps + int(self.max_sweeps)
-                return run.sample_until_converged(sample, setup, limit, rounds.telling(setup))
-            return _extend(sample, setup, int(n_sweeps), rounds.telling(setup))
+                return run.sample_until_converged(sample, setup, sample.n_sweeps + int(self.max_sweeps))
+            return run.add_sweeps(sample, setup, int(n_sweeps))
 
-        return self._run(draw, data, model)
+        return self._fit_rounds(replace(posterior, sample=sample), rounds)
 
-    def _fixed(self, data: TrainingData) -> dict[str, Any]:
-        """Fixed parameters in the units of the scaled data; plain floats, for which code is compiled once."""
-        y_scale2 = data.scaling.y_scale * data.scaling.y_scale
-        given = {"alpha": (self.alpha, 1.0), "nu": (self.nu, y_scale2), "sigma2": (self.sigma2, y_scale2)}
-        return {name: None if value is None else float(value) / unit for name, (value, unit) in given.items()}
-
-    def _run(self, draw: Callable[[run.Setup], run.Sample], data: TrainingData, model: Any) -> Self:
-        with reporter(self.progress) as report:
-            try:
-                sample = draw(run.Setup(model, self.n_jobs, report))
-            except BrokenProcessPool as error:
-                raise RuntimeError(
-                    "A process that ran a chain died: it was killed, or memory ran out. Fit with checkpoint= to keep "
-                    "the rounds of all chains that were finished, and with fewer n_jobs, or with threads, the default."
-                ) from error
-        self._set_posterior(Posterior.from_sample(data, model, sample))
-        logger.info(
-            "%s after %d sweeps a chain; %d draws of each kept", _outcome(sample), sample.n_sweeps, sample.n_draws
-        )
-        if sample.interrupted:
-            warnings.warn(
-                f"Sampling was interrupted after {sample.n_sweeps} sweeps a chain; {sample.n_draws} draws of each were "
-                "kept. Call continue_sampling() to go on.",
-                UserWarning,
-                stacklevel=3,
-            )
-        self.posterior_.warn_unless_converged(stacklevel=3)
+    def _fit_rounds(
+        self,
+        start: Posterior,
+        rounds: Callable[[Sample, Setup], Iterator[Sample]],
+        keep: Callable[[Posterior], None] = lambda posterior: None,
+    ) -> Self:
+        """Go through the rounds of a run and keep its draws."""
+        posterior = fitting.run_rounds(start, rounds, keep, n_jobs=self.n_jobs, progress=self.progress)
+        self._set_posterior(posterior)
+        fitting.tell_outcome(posterior, stacklevel=4)
         return self
 
     def _set_posterior(self, posterior: Posterior) -> None:
@@ -218,57 +220,126 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- Predicting --------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Floats:
-        """Posterior median of f at each row of X, shape (m,).
+    def predict(self, X: Any) -> FloatArray:
+        """Posterior median of f at each row of X.
 
         The median, not the mean: the prior has no variance, and a posterior mean may not exist.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            New rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
         """
         return self.predict_quantiles(X, [0.5], noise=False)[:, 0]
 
-    def predict_quantiles(self, X: Any, q: Any, noise: bool = True) -> Floats:
-        """Quantiles of a new observation at each row of X, or of f when `noise` is False, shape (m, len(q))."""
-        posterior = self._check_rows(X)
-        return posterior.quantiles(X, q, noise=noise, job=Job(self.n_jobs, self.progress))
+    def predict_quantiles(self, X: Any, q: Any, noise: bool = True) -> FloatArray:
+        """Quantiles of a new observation at each row of X, or of f when `noise` is False.
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> Floats:
-        """Lower and upper end of the central interval of a new observation (or of f), shape (m, 2)."""
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            New rows.
+        q : float or sequence of float
+            Probabilities strictly between 0 and 1.
+        noise : bool
+            False gives quantiles of f.
+
+        Returns
+        -------
+        ndarray of shape (m, len(q))
+        """
+        rows = self._scale_rows(X)
+        return self.posterior_.quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> FloatArray:
+        """Lower and upper end of the central interval of a new observation, or of f.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            New rows.
+        coverage : float
+            Probability of the interval.
+        noise : bool
+            False gives intervals of f.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+        """
         check_coverage(coverage)
         tail = 0.5 * (1.0 - coverage)
         return self.predict_quantiles(X, [tail, 1.0 - tail], noise=noise)
 
-    def sample_y(self, X: Any, n_samples: int = 1, noise: bool = True, random_state: Any = None) -> Floats:
-        """Draws of new observations (or of f), jointly over the rows of X, shape (m, n_samples)."""
-        posterior = self._check_rows(X)
+    def sample_y(self, X: Any, n_samples: int = 1, noise: bool = True, random_state: Any = None) -> FloatArray:
+        """Draws of new observations, or of f, jointly over the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            New rows.
+        n_samples : int
+            How many draws.
+        noise : bool
+            False gives draws of f.
+        random_state : int, RandomState, Generator or None
+            An int gives the same draws each time.
+
+        Returns
+        -------
+        ndarray of shape (m, n_samples)
+        """
+        rows = self._scale_rows(X)
         check_count("n_samples", n_samples, 1)
-        return posterior.sample_y(X, n_samples, make_rng(random_state), noise=noise)
+        return self.posterior_.sample_at(rows, n_samples, noise, make_rng(random_state))
 
     def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
         """Jumps of f between training rows: how many, where, how large, how wide and how sure.
 
         Parameters
         ----------
-        size : the least change of f that counts; by default `sigma_`, the noise s.d.
-        max_width : the greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x
-            for one input, in standardised units for several.
+        size : float, optional
+            The least change of f that counts; by default `sigma_`, the noise s.d.
+        max_width : float, optional
+            The greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x for one
+            input, in standardised units for several.
+
+        Returns
+        -------
+        Jumps
         """
         check_is_fitted(self)
         return self.posterior_.jumps(size, max_width)
 
-    def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> Floats:
-        """Probability that a jump larger than `size` separates row i of A from row i of B, shape (m,).
+    def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> FloatArray:
+        """Probability that a jump larger than `size` separates row i of A from row i of B.
 
-        `size` and `max_width` are as for `jumps`.
+        Parameters
+        ----------
+        A, B : array-like of shape (m, d)
+            Pairs of rows.
+        size, max_width : float, optional
+            As for `jumps`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
         """
-        self._check_rows(A)
-        return self._check_rows(B).jump_probability(A, B, size, max_width)
-
-    def _check_rows(self, X: Any) -> Posterior:
-        """The posterior, once X is known to have the columns it was fitted on."""
         check_is_fitted(self)
-        posterior: Posterior = self.posterior_
-        posterior.check_rows(X)
+        for rows in (A, B):
+            validate_data(self, rows, reset=False, skip_check_array=True)
+        return self.posterior_.jump_probability(A, B, size, max_width)
+
+    def _scale_rows(self, X: Any) -> FloatArray:
+        """Rows to predict at: checked, with the columns it was fitted on, and scaled."""
+        check_is_fitted(self)
+        rows = self.posterior_.scale_rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return posterior
+        return rows
 
     # --- Files -------------------------------------------------------------------------------------------
 
@@ -276,21 +347,33 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file (a zip of JSON and arrays, no pickle). An existing file is replaced.
 
         A `random_state` that is not an int is not kept; what was drawn with it is.
-        """
-        from .storage import write
 
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
         check_is_fitted(self)
-        write(path, self.posterior_, self.get_params(deep=False), getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        storage.write(path, self.posterior_, self.get_params(deep=False), names)
         logger.info("Saved %r to %s", self.posterior_, os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by `save`; its predictions are the same to the last bit."""
-        from .storage import UnreadableFileError, read
+        """Read a model written by `save`; its predictions are the same to the last bit.
 
-        posterior, parameters = read(path)
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        StableRegressor
+        """
+        posterior, parameters = storage.read(path)
         if unknown := set(parameters) - set(cls._get_param_names()):
-            raise UnreadableFileError(
+            raise storage.UnreadableFileError(
                 f"Cannot read {os.fspath(path)!r}: it has an unknown parameter {min(unknown)!r}; save the model again."
             )
         check_parameters(parameters)
@@ -301,22 +384,3 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             model.feature_names_in_ = np.array(posterior.data.feature_names, dtype=object)
         logger.info("Loaded %r from %s", posterior, os.fspath(path))
         return model
-
-
-def _outcome(sample: run.Sample) -> str:
-    if sample.interrupted:
-        return "Interrupted"
-    return {True: "Converged", False: "Stopped without convergence", None: "Finished"}[sample.converged]
-
-
-def _extend(sample: run.Sample, setup: run.Setup, n_sweeps: int, after: rounds.After) -> run.Sample:
-    """More draws, nothing forgotten; Ctrl-C keeps the whole rounds."""
-    n_draws = n_sweeps // sample.thin
-    setup.report.extend(len(sample.states) * n_draws * sample.thin, "sampling")
-    try:
-        for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
-            sample = run.extend(sample, setup, part.size * sample.thin)
-            after(sample)
-    except KeyboardInterrupt:
-        return replace(sample, interrupted=True, converged=False)
-    return sample

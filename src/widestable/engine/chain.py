@@ -1,93 +1,286 @@
-"""A chain: its state, its working memory, its draws."""
+"""A chain: the state it goes on from, its running quantities, and its working memory."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
 
 from .._types import FloatArray, IntArray
+from .kernel import Kernel, Law, make_kernel
+from .model import Model, capacity
+
+# Moves whose attempts and acceptances are counted, in the order of the rows of `tally`.
+MOVES = (
+    "birth",
+    "death",
+    "rotation",
+    "reflection",
+    "alpha at fixed scales",
+    "alpha at fixed marks",
+    "nu",
+    "sigma2",
+    "sharpness",
+    "reflected pair",
+    "share of the noise",
+)
+BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
+NU, SIGMA2, SHARPNESS, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10
+
+
+class State(NamedTuple):
+    """All that a chain needs to go on. Everything else is made from it and from the model."""
+
+    alpha: float
+    log_nu: float
+    log_sigma2: float
+    law: Law
+    h: FloatArray  # (atoms, d + 1) hyperplanes
+    log_mark: FloatArray  # (atoms,)
+    log_step: FloatArray  # (moves,) log of the step sizes, adapted during warm-up
+    tally: IntArray  # (moves, 2) attempts and acceptances since warm-up
+    rng: np.random.Generator
 
 
 class Chain(NamedTuple):
-    """State of one chain; room for K atoms. Sizes are integrated out, so they are not part of it."""
+    """The running quantities of one chain, with room for K atoms. Sizes are integrated out, so they are not here.
 
-    theta: FloatArray  # (3,) alpha, log nu, log sigma2
-    counts: IntArray  # (4,) atoms, groups, sweeps since it was rebuilt, place of the sharpness on the grid
+    Compiled code gets it as a structure whose numbers it may set; `NUMBERS` are copied back after each call.
+    """
+
+    # Parameters
+    alpha: float
+    log_nu: float
+    log_sigma2: float
+    kernel: Kernel
+    # Atoms
+    n_atoms: int
     h: FloatArray  # (K, d + 1) hyperplanes
     log_mark: FloatArray  # (K,)
-    group: IntArray  # (K,) group of each atom: atoms of one pattern
+    group: IntArray  # (K,) group of each atom: atoms with one pattern
+    # Groups
+    n_groups: int
     members: IntArray  # (K,) atoms in each group
     tau: FloatArray  # (K, n) pattern of each group
     T: FloatArray  # (K, r) the same in the eigenbasis
-    C: FloatArray  # (K, K) tau W tau', and
-    w_y: FloatArray  # (K,) tau W y: used when r < n only
     log_group_scale: FloatArray  # (K,) log of the summed scales of each group
-    precision: FloatArray  # (r,) 1 / (g lam + sigma2), less
-    rest_precision: FloatArray  # (1,) the same of the rest
+    C: FloatArray  # (K, K) tau W tau', kept when r < n only
+    w_y: FloatArray  # (K,) tau W y, likewise
+    # The Woodbury system
+    precision: FloatArray  # (r,) 1 / (g lam + sigma2), less that of the rest
+    rest_precision: float  # the same outside the leading r dimensions; 0 when r = n
+    total_precision: float  # trace of the precision of y without atoms
     S: FloatArray  # (K, K) T P T', the rest included
     R: FloatArray  # (K, K) (V^-1 + S)^-1
     u: FloatArray  # (K,) T P y
-    log_step: FloatArray  # (moves,) adapted while warming up
+    log_likelihood: float
+    # The sampler
+    n_sweeps: int  # made since everything was rebuilt
+    n_failures: int  # sweeps rejected because a factorisation failed
+    log_step: FloatArray  # (moves,)
     tally: IntArray  # (moves, 2) attempts and acceptances
-    failures: IntArray  # (1,) sweeps rejected because a factorisation failed
-    log_likelihood: FloatArray  # (1,)
+
+
+# The fields of `Chain` that are numbers.
+NUMBERS = tuple(name for name, kind in get_type_hints(Chain).items() if kind in (float, int))
+
+
+class Loose(NamedTuple):
+    """An atom outside the system: where it is or might be, and what it would add to the likelihood."""
+
+    h: FloatArray  # (d + 1,) hyperplane
+    projection: FloatArray  # (n,) h.z at each row
+    tau: FloatArray  # (n,) pattern
+    t: FloatArray  # (r,) the same in the eigenbasis
+    # Products with the groups in the system
+    s: FloatArray  # (K,) t'P T
+    p: FloatArray  # (K,) R s
+    c: FloatArray  # (K,) tau' W tau_g, kept when r < n only
+    # Products with itself and with y
+    t_t: float  # t'Pt
+    t_y: float  # t'Py
+    w_t: float  # tau' W tau, kept when r < n only
+    w_y: float  # tau' W y, likewise
+    # With the other atoms integrated out
+    a: float  # t'Pt - s'Rs
+    b: float  # t'Py - s'Ru
+
+
+class Saved(NamedTuple):
+    """The state to go back to when a sweep fails."""
+
+    alpha: float
+    log_nu: float
+    log_sigma2: float
+    n_atoms: int
+    h: FloatArray  # (K, d + 1)
+    log_mark: FloatArray  # (K,)
 
 
 class Work(NamedTuple):
-    """Working memory of the moves; nothing in it outlives a sweep."""
+    """Working memory of the moves. Nothing in it outlives a sweep."""
 
-    saved: Chain  # the state to go back to when a sweep fails
-    trial: Chain  # the state that a change of the sharpness proposes
-    total_precision: FloatArray
-    rest_precision: FloatArray
-    flipped: IntArray
-    stack: IntArray
-    tau: FloatArray
-    tau_new: FloatArray
-    t: FloatArray
-    t_new: FloatArray
-    projection: FloatArray
-    projection_new: FloatArray
-    weights: FloatArray
-    scaled_row: FloatArray
-    precision: FloatArray
-    c: FloatArray
-    c_new: FloatArray
-    s: FloatArray
-    s_new: FloatArray
-    p: FloatArray
-    q: FloatArray
-    r: FloatArray
-    number: FloatArray
-    number_new: FloatArray
-    h_new: FloatArray
-    xi: FloatArray
-    log_group_scale: FloatArray
-    E: FloatArray
-    z: FloatArray
-    u: FloatArray
-    group_size: FloatArray
-    S: FloatArray
-    scaled: FloatArray
-    L: FloatArray
-    large: IntArray
-    # Of two loose atoms
-    pair_axes: FloatArray
-    pair_h: FloatArray
-    pair_tau: FloatArray
-    pair_t: FloatArray
-    pair_s: FloatArray
-    pair_number: FloatArray
+    # Loose atoms
+    loose: Loose  # the atom that is being moved, where it is
+    proposed: Loose  # the same, where a move proposes to put it
+    other: Loose  # a second atom, moved together with it
+    other_proposed: Loose
+    # A proposed system
+    precision: FloatArray  # (r,)
+    rest_precision: float
+    log_group_scale: FloatArray  # (K,)
+    S: FloatArray  # (K, K)
+    u: FloatArray  # (K,)
+    # The factor of V^-1 + S
+    E: FloatArray  # (K,) scales it to a unit diagonal
+    scaled: FloatArray  # (K, K) the scaled matrix
+    L: FloatArray  # (K, K) its Cholesky factor
+    # Vectors over the groups
+    z: FloatArray  # (K,) right-hand sides of triangular systems, or sizes
+    put_in: FloatArray  # (K,) of a group that is put into the inverse
+    q: FloatArray  # (K,) R u
+    residual: FloatArray  # (K,) of iterative refinement
+    group_size: FloatArray  # (K,) drawn sizes of the groups
+    n_left: IntArray  # (K,) atoms of each group whose sizes are still to be drawn
+    # Vectors in the eigenbasis
+    scaled_t: FloatArray  # (r,) P t
+    rotated: FloatArray  # (r,) P (y - atoms)
+    remainder: FloatArray  # (r,) a draw of the remainder
+    y_left: FloatArray  # (r,) y - atoms
+    # Vectors over the rows, the atoms and the inputs
+    weights: FloatArray  # (n,) chances of the rows to be drawn
+    flipped: IntArray  # (n,) rows that change sides; used with a tree only
+    stack: IntArray  # (nodes + 2,) nodes of the tree still to be visited
+    large: IntArray  # (K,) atoms that matter
+    chances: FloatArray  # (K,) of atoms to be drawn
+    axes: FloatArray  # (2, d + 1) span in which two atoms are reflected
+    constant: FloatArray  # (d + 1,) the hyperplane that leaves every row on its positive side
+    saved: Saved
 
 
-class Buffers(NamedTuple):
-    """Draws of one compiled call, before they are packed."""
+def start_state(
+    model: Model,
+    law: Law,
+    rng: np.random.Generator,
+    *,
+    alpha: float | None,
+    nu: float | None,
+    sigma2: float | None,
+) -> State:
+    """Atoms from the prior; inferred parameters from a spread-out start near the middle of their prior."""
+    alpha = rng.uniform(0.8, 1.8) if alpha is None else alpha
+    log_nu = 0.5 * rng.standard_normal() if nu is None else math.log(nu)
+    log_sigma2 = math.log(0.1) + rng.standard_normal() if sigma2 is None else math.log(sigma2)
+    h, log_mark = draw_atoms(model, rng)
+    return new_state(alpha, log_nu, log_sigma2, law, h, log_mark, rng)
 
-    theta: FloatArray  # (draws, 3)
-    sharpness: FloatArray  # (draws,)
-    n_atoms: IntArray  # (draws,)
-    h: FloatArray  # (draws, K, d + 1)
-    log_mark: FloatArray  # (draws, K)
-    size: FloatArray  # (draws, K)
-    coefficient: FloatArray  # (draws, m)
-    f: FloatArray  # (draws, rows)
-    log_density: FloatArray  # (draws,)
+
+def new_state(
+    alpha: float,
+    log_nu: float,
+    log_sigma2: float,
+    law: Law,
+    h: FloatArray,
+    log_mark: FloatArray,
+    rng: np.random.Generator,
+) -> State:
+    """A state whose step sizes are still to be adapted."""
+    steps, tally = np.full(len(MOVES), math.log(0.3)), np.zeros((len(MOVES), 2), np.int64)
+    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, rng)
+
+
+def draw_atoms(model: Model, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Hyperplanes and log marks of Poisson(N) atoms from the prior."""
+    n_atoms = min(int(rng.poisson(model.n_atoms)), capacity(model.n_atoms)) if model.has_atoms else 0
+    h = rng.standard_normal((n_atoms, model.X.shape[1] + 1))
+    return h, math.log(model.n_atoms) + np.log1p(-rng.random(n_atoms))
+
+
+def make_chain(model: Model, state: State, kernel: Kernel | None = None) -> Chain:
+    """The chain of a state, with its groups and its system still to be built (`sweep.rebuild`).
+
+    Parameters
+    ----------
+    model : Model
+        What stays the same.
+    state : State
+        Its arrays are copied.
+    kernel : Kernel, optional
+        The kernel of the state's law, where it is known already.
+
+    Returns
+    -------
+    Chain
+    """
+    kernel = make_kernel(model, state.law) if kernel is None else kernel
+    n, width = kernel.Z.shape
+    r, K, n_atoms = kernel.y.size, capacity(model.n_atoms), state.log_mark.size
+    chain = Chain(
+        alpha=float(state.alpha),
+        log_nu=float(state.log_nu),
+        log_sigma2=float(state.log_sigma2),
+        kernel=kernel,
+        n_atoms=n_atoms,
+        h=np.zeros((K, width)),
+        log_mark=np.zeros(K),
+        group=np.zeros(K, np.int64),
+        n_groups=0,
+        members=np.zeros(K, np.int64),
+        tau=np.zeros((K, n)),
+        T=np.zeros((K, r)),
+        log_group_scale=np.zeros(K),
+        C=np.zeros((K, K)),
+        w_y=np.zeros(K),
+        precision=np.zeros(r),
+        rest_precision=0.0,
+        total_precision=0.0,
+        S=np.zeros((K, K)),
+        R=np.zeros((K, K)),
+        u=np.zeros(K),
+        log_likelihood=0.0,
+        n_sweeps=0,
+        n_failures=0,
+        log_step=state.log_step.copy(),
+        tally=state.tally.copy(),
+    )
+    chain.h[:n_atoms] = state.h
+    chain.log_mark[:n_atoms] = state.log_mark
+    return chain
+
+
+def state_of(chain: Chain, law: Law, rng: np.random.Generator) -> State:
+    """The state a chain is in."""
+    h, log_mark = chain.h[: chain.n_atoms].copy(), chain.log_mark[: chain.n_atoms].copy()
+    return State(chain.alpha, chain.log_nu, chain.log_sigma2, law, h, log_mark, chain.log_step, chain.tally, rng)
+
+
+def make_work(model: Model, kernel: Kernel) -> Work:
+    """Allocate the working memory of one chain."""
+    n, width = kernel.Z.shape
+    r, K = kernel.y.size, capacity(model.n_atoms)
+    by_group = ("log_group_scale", "u", "E", "z", "put_in", "q", "residual", "group_size", "chances")
+    by_dimension = ("precision", "scaled_t", "rotated", "remainder", "y_left")
+    constant = np.zeros(width)
+    constant[0] = 1.0
+    arrays: dict[str, Any] = {name: np.zeros(K) for name in by_group}
+    arrays |= {name: np.zeros(r) for name in by_dimension} | {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
+    arrays |= {name: _make_loose(n, r, K, width) for name in ("loose", "proposed", "other", "other_proposed")}
+    return Work(
+        **arrays,
+        rest_precision=0.0,
+        n_left=np.zeros(K, np.int64),
+        weights=np.zeros(n),
+        flipped=np.zeros(n if len(model.node_rows) else 0, np.int64),
+        stack=np.zeros(len(model.node_rows) + 2, np.int64),
+        large=np.zeros(K, np.int64),
+        axes=np.zeros((2, width)),
+        constant=constant,
+        saved=Saved(0.0, 0.0, 0.0, 0, np.zeros((K, width)), np.zeros(K)),
+    )
+
+
+def _make_loose(n: int, r: int, K: int, width: int) -> Loose:
+    values: dict[str, Any] = {name: np.zeros(K) for name in ("s", "p", "c")}
+    values |= dict.fromkeys(("t_t", "t_y", "w_t", "w_y", "a", "b"), 0.0)
+    return Loose(h=np.zeros(width), projection=np.zeros(n), tau=np.zeros(n), t=np.zeros(r), **values)

@@ -1,39 +1,59 @@
-"""Posterior draws of one chain, compact: the atoms of all draws one behind the other."""
+"""Stored draws: sizes given scales, f given sizes, and how the draws of a chain are kept."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
+from .._algebra import row_dot, solve_lower, solve_upper
+from .._jit import inline_kernel, inner_kernel
 from .._types import FloatArray, IntArray
-from ..stable import log_scale_of_mark
-from .chain import Buffers
-from .names import ALPHA, LOG_NU, LOG_SIGMA2
+from ..stable import log_remainder_of_one, log_scale_of_mark
+from .loose import log_scale
+from .model import Model, capacity
+from .priors import log_prior
+from .system import LOG_TINY, log_sum
 
 OF_ATOMS = ("h", "log_mark", "size")
 
 
 @dataclass(frozen=True)
 class ChainDraws:
-    """m draws of one chain over n training rows and d inputs, in the model's units.
+    """m draws of one chain over n training rows and d inputs, in scaled units.
 
     Attributes
     ----------
-    theta : (m, 3) alpha, log nu, log sigma2.
-    sharpness : (m,) of the units; infinite for sign units.
-    log_density : (m,) log likelihood plus log prior of the inferred parameters, sizes integrated out.
-    f : (m, rows) function at the stored training rows, remainder included.
-    coefficient : (m, n) (g K + noise)^-1 (y - atoms) at the training rows, or for the landmarks of a low-rank
-        remainder: what prediction needs of y.
-    n_atoms : (m,) atoms of each draw.
-    h : (sum of n_atoms, d + 1) hyperplanes, draw after draw.
-    log_mark : (sum of n_atoms,) log marks.
-    size : (sum of n_atoms,) sizes: f jumps by 2 |size| across the hyperplane.
+    alpha, log_nu, log_sigma2 : ndarray of shape (m,)
+        Parameters.
+    relevance : ndarray of shape (m, d)
+        Relevance of each input.
+    sharpness : ndarray of shape (m,)
+        Sharpness of the units; infinite for sign units.
+    log_density : ndarray of shape (m,)
+        Log likelihood plus log prior of the inferred parameters, sizes integrated out.
+    f : ndarray of shape (m, rows)
+        The function at the stored training rows, remainder included.
+    coefficient : ndarray of shape (m, n)
+        (g K + noise)^-1 (y - atoms) at the training rows, or for the landmarks of a remainder of low rank: what
+        prediction needs of y.
+    n_atoms : ndarray of int of shape (m,)
+        Number of atoms of each draw.
+    h : ndarray of shape (sum of n_atoms, d + 1)
+        Hyperplanes in the space of the inputs, draw after draw: the unit sees `h . (1, x)`.
+    log_mark : ndarray of shape (sum of n_atoms,)
+        Log marks.
+    size : ndarray of shape (sum of n_atoms,)
+        Sizes: f jumps by 2 |size| across the hyperplane.
     """
 
-    theta: FloatArray
+    alpha: FloatArray
+    log_nu: FloatArray
+    log_sigma2: FloatArray
+    relevance: FloatArray
     sharpness: FloatArray
     log_density: FloatArray
     f: FloatArray
@@ -47,29 +67,21 @@ class ChainDraws:
         return self.log_density.size
 
     @property
-    def alpha(self) -> FloatArray:
-        return self.theta[:, ALPHA]
-
-    @property
-    def log_nu(self) -> FloatArray:
-        return self.theta[:, LOG_NU]
-
-    @property
-    def log_sigma2(self) -> FloatArray:
-        return self.theta[:, LOG_SIGMA2]
-
-    @property
     def log_scale(self) -> FloatArray:
         """log v of every atom."""
         alpha, log_nu = np.repeat(self.alpha, self.n_atoms), np.repeat(self.log_nu, self.n_atoms)
         return log_scale_of_mark(self.log_mark, alpha, log_nu)
 
+    @property
+    def first_atom(self) -> IntArray:
+        """Where the atoms of each draw begin, and the end of the last, shape (m + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.n_atoms)]).astype(np.int64)
 
-def pack(buffers: Buffers) -> ChainDraws:
-    """Copy the atoms that are there out of the padded buffers."""
-    present = np.arange(buffers.log_mark.shape[1]) < buffers.n_atoms[:, None]
-    values = {name: getattr(buffers, name) for name in Buffers._fields}
-    return ChainDraws(**{name: v[present] if name in OF_ATOMS else v.copy() for name, v in values.items()})
+    def where(self, keep: np.ndarray) -> ChainDraws:
+        """The draws at which the boolean array `keep` is True."""
+        atoms = np.repeat(keep, self.n_atoms)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ChainDraws(**{name: v[atoms if name in OF_ATOMS else keep] for name, v in values.items()})
 
 
 def concatenate(parts: Sequence[ChainDraws]) -> ChainDraws:
@@ -77,11 +89,149 @@ def concatenate(parts: Sequence[ChainDraws]) -> ChainDraws:
     return ChainDraws(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ChainDraws)})
 
 
-def every(draws: ChainDraws, step: int) -> ChainDraws:
-    """Keep each `step`-th draw, the last of its group, so that thinning twice is thinning once by the product."""
-    keep = np.zeros(len(draws), dtype=bool)
-    keep[step - 1 :: step] = True
-    atoms = np.repeat(keep, draws.n_atoms)
-    return ChainDraws(
-        **{f.name: getattr(draws, f.name)[atoms if f.name in OF_ATOMS else keep] for f in fields(ChainDraws)}
+# --- Draws of one compiled call --------------------------------------------------------------------------
+
+
+class Buffers(NamedTuple):
+    """Draws of one compiled call, padded to K atoms each."""
+
+    alpha: FloatArray  # (draws,)
+    log_nu: FloatArray  # (draws,)
+    log_sigma2: FloatArray  # (draws,)
+    log_density: FloatArray  # (draws,)
+    f: FloatArray  # (draws, rows)
+    coefficient: FloatArray  # (draws, m)
+    n_atoms: IntArray  # (draws,)
+    h: FloatArray  # (draws, K, d + 1)
+    log_mark: FloatArray  # (draws, K)
+    size: FloatArray  # (draws, K)
+
+
+def make_buffers(model: Model, n_draws: int) -> Buffers:
+    """Room for the draws of one compiled call."""
+    K = capacity(model.n_atoms)
+    return Buffers(
+        **{name: np.zeros(n_draws) for name in ("alpha", "log_nu", "log_sigma2", "log_density")},
+        f=np.zeros((n_draws, model.rows.size)),
+        coefficient=np.zeros((n_draws, model.landmark_rows.size)),
+        n_atoms=np.zeros(n_draws, np.int64),
+        h=np.zeros((n_draws, K, model.X.shape[1] + 1)),
+        log_mark=np.zeros((n_draws, K)),
+        size=np.zeros((n_draws, K)),
     )
+
+
+def pack(buffers: Buffers, relevance: FloatArray, sharpness: float) -> ChainDraws:
+    """Copy the atoms that are there out of the padded buffers; all draws were made under one law.
+
+    Chains know hyperplanes of rows (1, r * x); stored draws know them in the space of the inputs.
+    """
+    present = np.arange(buffers.log_mark.shape[1]) < buffers.n_atoms[:, None]
+    values = {name: v[present] if name in OF_ATOMS else v.copy() for name, v in buffers._asdict().items()}
+    values["h"][:, 1:] *= relevance
+    n_draws = buffers.alpha.size
+    return ChainDraws(**values, relevance=np.tile(relevance, (n_draws, 1)), sharpness=np.full(n_draws, sharpness))
+
+
+@inline_kernel
+def record(chain, model, work, rng, out, draw):
+    """Write one draw into row `draw` of the buffers; the system must be fresh."""
+    out.alpha[draw] = chain.alpha
+    out.log_nu[draw] = chain.log_nu
+    out.log_sigma2[draw] = chain.log_sigma2
+    out.log_density[draw] = chain.log_likelihood + log_prior(chain, model)
+    out.n_atoms[draw] = chain.n_atoms
+    draw_group_sizes(chain, work, rng, work.group_size)
+    split_sizes(chain, work, rng, work.group_size, out.size[draw])
+    draw_function(chain, model, work, rng, work.group_size, out.coefficient[draw], out.f[draw])
+    for k in range(chain.n_atoms):
+        out.log_mark[draw, k] = chain.log_mark[k]
+        for j in range(chain.h.shape[1]):
+            out.h[draw, k, j] = chain.h[k, j]
+
+
+@inner_kernel
+def draw_group_sizes(chain, work, rng, size):
+    """Sizes of the groups: N(R u, R), through the factor that `refresh` has left in `work`."""
+    n_groups = chain.n_groups
+    z = work.z
+    for g in range(n_groups):
+        z[g] = chain.u[g] * work.E[g]
+    solve_lower(work.L, z, z, n_groups)
+    for g in range(n_groups):
+        z[g] += rng.standard_normal()
+    solve_upper(work.L, z, z, n_groups)
+    for g in range(n_groups):
+        size[g] = z[g] * work.E[g]
+
+
+@inner_kernel
+def split_sizes(chain, work, rng, group_size, size):
+    """Share each group's size among its atoms, one after the other, given that they add up to it."""
+    left = work.z
+    for g in range(chain.n_groups):
+        left[g] = group_size[g]
+        work.n_left[g] = chain.members[g]
+    for k in range(chain.n_atoms):
+        g = chain.group[k]
+        work.n_left[g] -= 1
+        if work.n_left[g] == 0:
+            size[k] = left[g]
+            continue
+        log_v = max(log_scale(chain, k), LOG_TINY)
+        log_rest = LOG_TINY
+        for j in range(k + 1, chain.n_atoms):
+            if chain.group[j] == g:
+                log_rest = log_sum(log_rest, log_scale(chain, j))
+        log_total = log_sum(log_v, log_rest)
+        sd = math.exp(0.5 * (log_v + log_rest - log_total))
+        size[k] = math.exp(log_v - log_total) * left[g] + sd * rng.standard_normal()
+        left[g] -= size[k]
+
+
+@inner_kernel
+def draw_function(chain, model, work, rng, group_size, coefficient, f):
+    """f at `model.rows` given sizes; `coefficient` = B P (y - T' size), all that prediction needs of y."""
+    kernel, rest = chain.kernel, chain.rest_precision
+    n = kernel.y.size
+    residual, rotated, remainder = work.y_left, work.rotated, work.remainder
+    g_scale = math.exp(log_remainder_of_one(chain.alpha, chain.log_nu, model.n_atoms))
+    sigma2 = math.exp(chain.log_sigma2)
+    for i in range(n):
+        residual[i] = kernel.y[i]
+        for g in range(chain.n_groups):
+            residual[i] -= group_size[g] * chain.T[g, i]
+        p = chain.precision[i] + rest
+        rotated[i] = residual[i] * p
+        spread = g_scale * kernel.eigenvalues[i]
+        sd = math.sqrt(spread * sigma2 * p)
+        remainder[i] = spread * rotated[i] + sd * rng.standard_normal()
+    for i in range(coefficient.size):
+        coefficient[i] = row_dot(kernel.landmark_basis, i, rotated, n)
+    for r in range(model.rows.size):
+        row = model.rows[r]
+        total = row_dot(kernel.basis, row, remainder, n) / model.weight[row]
+        atoms = 0.0
+        for g in range(chain.n_groups):
+            total += group_size[g] * chain.tau[g, row]
+            atoms += group_size[g] * chain.tau[g, row]
+        if model.n_rest > 0:
+            total += draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2)
+        f[r] = total
+
+
+@inner_kernel
+def draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2):
+    """What lies outside the leading dimensions at one row, given the residual y - atoms inside them.
+
+    Its dependence between rows, of order r / n, is left out.
+    """
+    kernel, weight = chain.kernel, model.weight[row]
+    inside, share = 0.0, 0.0
+    for i in range(residual.size):
+        inside += kernel.basis[row, i] * residual[i] / weight
+        share += kernel.basis[row, i] ** 2 / weight
+    rest = chain.rest_precision
+    spread = g_scale * kernel.rest_eigenvalue
+    mean = spread * rest * (model.row_y[row] - atoms - inside)
+    return mean + math.sqrt(max(1.0 - share, 0.0) * spread * sigma2 * rest / weight) * rng.standard_normal()

@@ -1,34 +1,33 @@
-"""Groups from scratch: which atoms share a pattern, and every pattern in the eigenbasis."""
+"""Groups from scratch: which atoms share a pattern, every pattern in the eigenbasis, and products over the rows."""
 
 from __future__ import annotations
 
-from .._jit import inner_kernel
-from .names import ATOMS, GROUPS
-from .row_products import weigh_groups
+from .._jit import inner_kernel, summing_kernel
+from .kernel import rotate_pattern, set_pattern
 from .tree import has_tree, plant_pattern
-from .unit import pattern_of, rotate_pattern
 
 
 @inner_kernel
 def rebuild_groups(chain, model, work):
     """Sort the atoms into groups of equal pattern, oriented so that the first row is positive."""
     n = model.row_y.size
-    chain.counts[GROUPS] = 0
-    for k in range(chain.counts[ATOMS]):
-        pattern_of(chain.h[k], model.Z, model.sharpness, work.projection, work.tau)
-        if n > 0 and work.tau[0] < 0.0:
+    projection, tau = work.loose.projection, work.loose.tau
+    chain.n_groups = 0
+    for k in range(chain.n_atoms):
+        set_pattern(chain.h[k], chain.kernel, projection, tau)
+        if n > 0 and tau[0] < 0.0:
             for j in range(chain.h.shape[1]):
                 chain.h[k, j] = -chain.h[k, j]
             for i in range(n):
-                work.tau[i] = -work.tau[i]
+                tau[i] = -tau[i]
         g = 0
-        while g < chain.counts[GROUPS] and not same(chain.tau[g], work.tau):
+        while g < chain.n_groups and not same(chain.tau[g], tau):
             g += 1
-        if g == chain.counts[GROUPS]:
-            chain.counts[GROUPS] = g + 1
+        if g == chain.n_groups:
+            chain.n_groups = g + 1
             chain.members[g] = 0
             for i in range(n):
-                chain.tau[g, i] = work.tau[i]
+                chain.tau[g, i] = tau[i]
         chain.group[k] = g
         chain.members[g] += 1
     rotate_groups(chain, model, work)
@@ -45,14 +44,59 @@ def same(x, y):
 
 @inner_kernel
 def rotate_groups(chain, model, work):
-    """Recompute T = tau B, and products over the rows, so that rounding from many flips does not add up."""
-    if has_tree(model):
-        # Whole nodes at once: O(n) rows times r numbers for each group would be most of a sweep.
-        for k in range(chain.counts[ATOMS]):
-            plant_pattern(model, work, chain.h[k])
-            for j in range(work.t.size):
-                chain.T[chain.group[k], j] = work.t[j]
+    """Recompute T = tau B, and products over the rows, so that rounding errors of many flips do not add up."""
+    if has_tree(chain.kernel):
+        # Whole nodes at once: O(n) rows times r numbers per group would be most of a sweep.
+        tau, t = work.loose.tau, work.loose.t
+        for k in range(chain.n_atoms):
+            plant_pattern(chain.kernel, model, work, chain.h[k], tau, t)
+            for j in range(t.size):
+                chain.T[chain.group[k], j] = t[j]
     else:
-        for g in range(chain.counts[GROUPS]):
-            rotate_pattern(chain.tau[g], model.basis, chain.T[g])
+        for g in range(chain.n_groups):
+            rotate_pattern(chain.tau[g], chain.kernel.basis, chain.T[g])
     weigh_groups(chain, model)
+
+
+# --- Products over the rows, which a remainder of low rank needs beside the eigenbasis -------------------------------
+
+
+@summing_kernel
+def weighted_dot(weight, x, y):
+    """x' W y."""
+    total = 0.0
+    for i in range(weight.size):
+        total += weight[i] * x[i] * y[i]
+    return total
+
+
+@summing_kernel
+def weighted_row_dot(weight, M, row, y):
+    """M[row] W y."""
+    total = 0.0
+    for i in range(weight.size):
+        total += weight[i] * M[row, i] * y[i]
+    return total
+
+
+@inner_kernel
+def weigh_pattern(chain, model, atom):
+    """Products over the rows of a loose atom with every group, with itself and with y; nothing to do when r = n."""
+    if model.n_rest == 0:
+        return
+    atom.w_t = weighted_dot(model.weight, atom.tau, atom.tau)
+    atom.w_y = weighted_dot(model.weight, atom.tau, model.row_y)
+    for g in range(chain.n_groups):
+        atom.c[g] = weighted_row_dot(model.weight, chain.tau, g, atom.tau)
+
+
+@inner_kernel
+def weigh_groups(chain, model):
+    """The same for the groups themselves: C and w_y."""
+    if model.n_rest == 0:
+        return
+    for g in range(chain.n_groups):
+        chain.w_y[g] = weighted_row_dot(model.weight, chain.tau, g, model.row_y)
+        for j in range(g + 1):
+            chain.C[g, j] = weighted_row_dot(model.weight, chain.tau, j, chain.tau[g])
+            chain.C[j, g] = chain.C[g, j]

@@ -1,115 +1,180 @@
-"""The kernel of the rows in its eigenbasis: whole, or its leading part through landmarks where rows are many."""
+"""The one seam for units: what they see of a row, their patterns, their covariance kernel and its eigenbasis.
+
+A unit is `sign(h . z)` or `erf(w h . z)` of a row `z = (1, r * x)`. The *law* of the hyperplanes is the relevance r of
+each input and the sharpness w. Everything that depends on it is in a `Kernel`; the rest of the engine asks for no more.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from .._algebra import add_row
+from .._jit import inner_kernel
 from .._types import FloatArray
-from ..network import arcsine_kernel, kernel_diagonal
-from .chain import Chain
+from ..network import add_constant, arcsine_kernel, kernel_diagonal
 from .model import Model
-from .names import SHARPNESS
-from .tree import sum_over_nodes
+from .tree import balls, sum_over_nodes
 
-# Up to this many rows the kernel is decomposed whole: O(n^3) once, and O(n^2) memory.
-MAX_DENSE_ROWS = 2000
-# Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
-# more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
-MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
 # Rows whose covariances with the landmarks a thread holds at once.
 BLOCK = 2048
 # Eigenvalues of the landmarks' kernel below this part of the largest are rounding.
 SMALLEST = 1e-10
 
-_MAKING = Lock()
 Result = TypeVar("Result")
 
 
-class Rank(NamedTuple):
-    """How much of the kernel is kept."""
-
-    n_landmarks: int
-    rank: int
+# --- Units -----------------------------------------------------------------------------------------------
 
 
-def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS, is_smooth: bool = False) -> Rank:
-    """All of it, or what 2048 landmarks can tell, fewer beyond fifty thousand rows.
+@inner_kernel
+def unit(t, sharpness):
+    """sign(t), with +1 at 0, when the sharpness is infinite; erf(sharpness * t) otherwise."""
+    if math.isinf(sharpness):
+        return 1.0 if t >= 0.0 else -1.0
+    return math.erf(sharpness * t)
 
-    Smooth units make do with the fewest: their kernel has few eigenvalues that count, a rotation costs n times the
-    rank, and each sharpness has a basis of its own.
 
-    Examples
-    --------
-    >>> choose_rank(500), choose_rank(10_000), choose_rank(100_000)
-    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=2048, rank=1024), Rank(n_landmarks=1024, rank=512))
+@inner_kernel
+def project(h, Z, projection):
+    """Fill `projection` with h.z_i for every row z_i of Z."""
+    n, width = Z.shape
+    for i in range(n):
+        total = 0.0
+        for j in range(width):
+            total += h[j] * Z[i, j]
+        projection[i] = total
+
+
+@inner_kernel
+def set_pattern(h, kernel, projection, tau):
+    """Fill `projection` with h.z_i and `tau` with the values of the unit, for every row."""
+    project(h, kernel.Z, projection)
+    for i in range(tau.size):
+        tau[i] = unit(projection[i], kernel.sharpness)
+
+
+@inner_kernel
+def rotate_pattern(tau, basis, t):
+    """t = B' tau: the pattern in the eigenbasis, from scratch in O(n r)."""
+    for j in range(t.size):
+        t[j] = 0.0
+    for i in range(tau.size):
+        add_row(basis, i, tau[i], t)
+
+
+# --- The law and its kernel ------------------------------------------------------------------------------
+
+
+class Law(NamedTuple):
+    """The law of the hyperplanes: what a unit sees of a row.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (d,)
+        Size of the weight of each input relative to the bias, an inverse length scale. Ones are the law of the paper.
+    sharpness : float
+        Infinite for sign units.
     """
-    if n <= max_dense_rows:
-        return Rank(n, n)
-    most = MIN_LANDMARKS if is_smooth else MAX_LANDMARKS
-    n_landmarks = min(max(MAX_ENTRIES // n, MIN_LANDMARKS), most, n)
-    return Rank(n_landmarks, n_landmarks // 2)
+
+    relevance: FloatArray
+    sharpness: float
 
 
-def choose_landmarks(Z: FloatArray, n_landmarks: int) -> FloatArray:
-    """Rows evenly spread over the order of the rows, in which near rows are together."""
-    return np.ascontiguousarray(Z[np.linspace(0, max(len(Z) - 1, 0), n_landmarks).round().astype(np.intp)])
+class Kernel(NamedTuple):
+    """What depends on the law of the hyperplanes: rows as units see them, and the remainder's kernel.
+
+    The kernel of the weighted rows, W^(1/2) K W^(1/2), is known by its leading r eigenvalues and eigenvectors U. The
+    other n - r eigenvalues are put equal to their mean. Up to a few thousand rows r = n and nothing is left out;
+    beyond, the leading part comes from m landmarks.
+    """
+
+    sharpness: float  # of the units; infinity for sign units
+    log_diagonal: float  # log of the mean of K(x, x) over the rows
+    Z: FloatArray  # (n, d + 1) rows (1, r * x)
+    row_norm: FloatArray  # (n,) lengths of the rows of Z
+    landmarks: FloatArray  # (m, d + 1) rows whose covariances make predictions: all of Z when r = n
+    basis: FloatArray  # (n, r) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
+    landmark_basis: FloatArray  # (m, r) turns covariances with the landmarks into the eigenbasis; B when r = n
+    eigenvalues: FloatArray  # (r,) of W^(1/2) K W^(1/2)
+    rest_eigenvalue: float  # the mean of the others
+    y: FloatArray  # (r,) U' W^(1/2) y
+    node_centre: FloatArray  # (nodes, d + 1) ball around the rows of each node of the tree
+    node_radius: FloatArray  # (nodes,)
+    node_basis: FloatArray  # (nodes, r) sum of the rows of the basis
 
 
-def make_kernels(model: Model, places: range) -> None:
-    """Decompose the weighted kernel for the sharpness at these places of the grid, where not done yet."""
-    for place in places:
-        # One thread: the last bits of the eigenvectors, and so the draws, must not depend on the machine's load.
-        with _MAKING, threadpool_limits(limits=1, user_api="blas"):
-            if not model.is_made[place]:
-                decompose = decompose_whole if model.n_rest == 0 else decompose_leading
-                decompose(model, place)
-                model.is_made[place] = True
+def make_kernel(model: Model, law: Law) -> Kernel:
+    """Decompose the weighted kernel of the rows under a law.
 
+    Parameters
+    ----------
+    model : Model
+        The data.
+    law : Law
+        Relevance of the inputs and sharpness of the units.
 
-def make_kernels_near(chain: Chain, model: Model, reach: int) -> None:
-    """Make the kernels that `reach` steps of the chain's sharpness may ask for."""
-    here = int(chain.counts[SHARPNESS])
-    make_kernels(model, range(max(here - reach, 0), min(here + reach + 1, model.grid.size)))
-
-
-def with_sharpness(model: Model, place: int) -> Model:
-    """The model with the kernel of one place on the grid in use; the arrays are shared."""
-    make_kernels(model, range(place, place + 1))
-    return model._replace(
-        sharpness=float(model.grid[place]),
-        log_diagonal=float(model.grid_log_diagonal[place]),
-        basis=model.grid_basis[place],
-        landmark_basis=model.grid_landmark_basis[place],
-        eigenvalues=model.grid_eigenvalues[place],
-        rest_eigenvalue=float(model.grid_rest_eigenvalue[place]),
-        y=model.grid_y[place],
+    Returns
+    -------
+    Kernel
+    """
+    X = model.X * law.relevance
+    Z = np.ascontiguousarray(add_constant(X))
+    has_tree = len(model.node_rows) > 0
+    centre, radius = balls(Z, model.node_rows) if has_tree else (np.empty((0, Z.shape[1])), np.empty(0))
+    # One thread: the last bits of the eigenvectors, and so the draws, must not depend on the machine's load.
+    with threadpool_limits(limits=1, user_api="blas"):
+        parts = _decompose_whole(model, X, law) if model.n_rest == 0 else _decompose_leading(model, X, law)
+    node_basis = np.empty((len(model.node_rows), parts.eigenvalues.size))
+    if has_tree:
+        sum_over_nodes(parts.basis, model.node_rows, node_basis)
+    return Kernel(
+        sharpness=float(law.sharpness),
+        log_diagonal=float(np.log(kernel_diagonal(X, law.sharpness).mean())) if len(X) else 0.0,
+        Z=Z,
+        row_norm=np.sqrt(np.sum(Z**2, axis=1)),
+        landmarks=Z if model.n_rest == 0 else np.ascontiguousarray(Z[model.landmark_rows]),
+        **parts._asdict(),
+        node_centre=centre,
+        node_radius=radius,
+        node_basis=node_basis,
     )
 
 
-def decompose_whole(model: Model, place: int) -> None:
+class _Parts(NamedTuple):
+    """An eigendecomposition: see the fields of `Kernel`."""
+
+    basis: FloatArray
+    landmark_basis: FloatArray
+    eigenvalues: FloatArray
+    rest_eigenvalue: float
+    y: FloatArray
+
+
+def _decompose_whole(model: Model, X: FloatArray, law: Law) -> _Parts:
     """Every eigenvalue and eigenvector of W^(1/2) K W^(1/2)."""
     root = np.sqrt(model.weight)
-    K = arcsine_kernel(model.Z[:, 1:], sharpness=model.grid[place])
+    K = arcsine_kernel(X, sharpness=law.sharpness)
     eigenvalues, U = np.linalg.eigh(K * np.outer(root, root))
-    model.grid_eigenvalues[place] = np.maximum(eigenvalues, 0.0)
-    model.grid_basis[place] = root[:, None] * U
-    model.grid_y[place] = U.T @ (root * model.row_y)
+    basis = np.ascontiguousarray(root[:, None] * U)
+    return _Parts(basis, basis, np.maximum(eigenvalues, 0.0), 0.0, U.T @ (root * model.row_y))
 
 
-def decompose_leading(model: Model, place: int) -> None:
-    """The leading ones by the Nystrom method, and the mean of the other eigenvalues from the trace.
+def _decompose_leading(model: Model, X: FloatArray, law: Law) -> _Parts:
+    """The leading ones by the Nyström method, and the mean of the other eigenvalues from the trace.
 
     With Kmm = V D V' of the landmarks, the features of the rows are F = Knm V D^(-1/2), and F F' stands for the kernel.
     Its eigenvectors are W^(1/2) F Q / lam^(1/2), from F' W F = Q diag(lam) Q'.
     """
-    D, V = np.linalg.eigh(arcsine_kernel(model.landmarks[:, 1:], sharpness=model.grid[place]))
+    n, r = len(X), len(X) - model.n_rest
+    landmarks = X[model.landmark_rows]
+    D, V = np.linalg.eigh(arcsine_kernel(landmarks, sharpness=law.sharpness))
     kept = SMALLEST * D.max() < D
     features = V[:, kept] / np.sqrt(D[kept])
 
@@ -118,40 +183,39 @@ def decompose_leading(model: Model, place: int) -> None:
         return np.asarray(F.T @ F)
 
     # Added up block after block: the sum is the same to the last bit for any number of processors.
-    gram = sum(_for_blocks(products, model, place), np.zeros((features.shape[1], features.shape[1])))
+    gram = sum(_for_blocks(products, X, landmarks, law), np.zeros((features.shape[1], features.shape[1])))
     eigenvalues, Q = np.linalg.eigh(gram)
     # A smooth kernel may have fewer eigenvalues that are more than rounding: the others count as the rest.
-    rank = min(model.grid_eigenvalues.shape[1], eigenvalues.size)
+    rank = min(r, eigenvalues.size)
     leading = np.maximum(eigenvalues[::-1][:rank], SMALLEST * eigenvalues[-1])
     vectors = features @ Q[:, ::-1][:, :rank]
     scaled = vectors / np.sqrt(leading)
+    basis = np.zeros((n, r))
 
     def fill_basis(rows: slice, K: FloatArray) -> None:
-        model.grid_basis[place, rows, :rank] = model.weight[rows, None] * (K @ scaled)
-        model.grid_basis[place, rows, rank:] = 0.0
+        basis[rows, :rank] = model.weight[rows, None] * (K @ scaled)
 
-    for _ in _for_blocks(fill_basis, model, place):
+    for _ in _for_blocks(fill_basis, X, landmarks, law):
         pass
-    trace = float(model.weight @ kernel_diagonal(model.Z[:, 1:], model.grid[place]))
-    rest = max(trace - leading.sum(), 0.0) / (len(model.Z) - rank)
-    model.grid_eigenvalues[place] = rest
-    model.grid_eigenvalues[place, :rank] = leading
-    model.grid_rest_eigenvalue[place] = rest
-    model.grid_landmark_basis[place] = 0.0
-    model.grid_landmark_basis[place, :, :rank] = vectors * np.sqrt(leading)
-    model.grid_y[place] = model.row_y @ model.grid_basis[place]
-    if model.node_radius.size:
-        sum_over_nodes(model.grid_basis[place], model.node_rows, model.node_basis)
+    trace = float(model.weight @ kernel_diagonal(X, law.sharpness))
+    rest = max(trace - leading.sum(), 0.0) / (n - rank)
+    all_eigenvalues = np.full(r, rest)
+    all_eigenvalues[:rank] = leading
+    landmark_basis = np.zeros((len(landmarks), r))
+    landmark_basis[:, :rank] = vectors * np.sqrt(leading)
+    return _Parts(basis, landmark_basis, all_eigenvalues, rest, model.row_y @ basis)
 
 
-def _for_blocks(function: Callable[[slice, FloatArray], Result], model: Model, place: int) -> Iterator[Result]:
+def _for_blocks(
+    function: Callable[[slice, FloatArray], Result], X: FloatArray, landmarks: FloatArray, law: Law
+) -> Iterator[Result]:
     """`function` of some rows and their covariances with all landmarks, block after block, on all processors."""
 
     def at(start: int) -> Result:
-        rows = slice(start, min(start + BLOCK, len(model.Z)))
-        return function(rows, arcsine_kernel(model.Z[rows, 1:], model.landmarks[:, 1:], model.grid[place]))
+        rows = slice(start, min(start + BLOCK, len(X)))
+        return function(rows, arcsine_kernel(X[rows], landmarks, law.sharpness))
 
-    starts = range(0, len(model.Z), BLOCK)
+    starts = range(0, len(X), BLOCK)
     if len(starts) == 1:
         yield at(0)
         return

@@ -1,75 +1,143 @@
-"""What stays the same during sampling."""
+"""What stays the same during sampling: the data, the priors, and what is inferred."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .._types import FloatArray, IntArray
+from ..inputs import TrainingData, spread_indices
+from .tree import node_ranges
+
+ALPHA_RANGE = (0.05, 1.99)
+LOG_NU_SD = 1.5
+MAX_STORED_ROWS = 500
+# Up to this many rows the kernel is decomposed whole: O(n^3) once, and O(n^2) memory.
+MAX_DENSE_ROWS = 2000
+# Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
+# more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
+MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
 
 
 class Model(NamedTuple):
-    """Everything that stays the same during sampling: n rows, inputs of width d + 1 with a constant in front.
+    """The data and the priors: n distinct rows of d inputs, in scaled units. Nothing in it ever changes."""
 
-    The kernel of the weighted rows, W^(1/2) K W^(1/2), is known by its leading r eigenvalues and eigenvectors U, the
-    other n - r eigenvalues being put equal to their mean. With up to a few thousand rows r = n, and nothing is left
-    out; beyond, the leading part comes from m landmarks.
-    """
-
-    Z: FloatArray  # (n, d + 1)
-    row_norm: FloatArray  # (n,) lengths of the rows of Z
-    weight: FloatArray  # (n,)
+    # Data
+    X: FloatArray  # (n, d)
+    weight: FloatArray  # (n,) total weight of the observations of each row
     row_y: FloatArray  # (n,) mean output of each row
     sum_y2: float  # row_y' W row_y
-    landmarks: FloatArray  # (m, d + 1) rows whose covariances make predictions: all of Z when r = n
-    n_rest: int  # n - r
-    # The kernel in use, that of one sharpness; compiled code sets these seven when the sharpness changes.
-    basis: FloatArray  # (n, r) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
-    landmark_basis: FloatArray  # (m, r) turns covariances with the landmarks into the eigenbasis; B when r = n
-    eigenvalues: FloatArray  # (r,) of W^(1/2) K W^(1/2)
-    rest_eigenvalue: float  # the mean of the others
-    y: FloatArray  # (r,) U' W^(1/2) row_y
-    sharpness: float  # infinity: sign units
-    log_diagonal: float  # log of the mean of K(x, x) over the rows
-    # The same for every sharpness on the grid, made when first needed.
-    grid: FloatArray  # (G,) values of the sharpness; one value when it is fixed
-    grid_log_prior: FloatArray  # (G,)
-    grid_log_diagonal: FloatArray  # (G,)
-    grid_basis: FloatArray  # (G, n, r)
-    grid_landmark_basis: FloatArray  # (G, m, r)
-    grid_eigenvalues: FloatArray  # (G, r)
-    grid_rest_eigenvalue: FloatArray  # (G,)
-    grid_y: FloatArray  # (G, r)
-    is_made: npt.NDArray[np.bool_]  # (G,)
-    # A binary tree over the rows, node i above nodes 2i + 1 and 2i + 2; without nodes unless rows are many.
-    node_rows: IntArray  # (nodes, 2) first row and end
-    node_centre: FloatArray  # (nodes, d + 1)
-    node_radius: FloatArray  # (nodes,)
-    node_basis: FloatArray  # (nodes, r) sum of the rows of the basis
-    n_extra: float  # number of observations beyond one a row
+    n_extra: float  # number of observations beyond one per row
     ss_within: float  # sum of squares within rows
     sum_log_weight: float
     rows: IntArray  # rows at which f is stored
+    # Many rows
+    n_rest: int  # n - r: eigenvalues of the kernel that are put equal to their mean
+    landmark_rows: IntArray  # (m,) rows whose covariances make predictions
+    node_rows: IntArray  # (nodes, 2) first row and end of each node of the tree; no nodes unless rows are many
+    # Priors
     n_atoms: float  # N, expected number of atoms above the threshold
+    has_atoms: bool  # whether alpha < 2
     infer_alpha: bool
     infer_nu: bool
     infer_sigma2: bool
-    has_atoms: bool
+    infer_sharpness: bool
     alpha_low: float
     alpha_high: float
     log_nu_sd: float
 
 
-class Plan(NamedTuple):
-    """How much of each move a sweep makes."""
+class Rank(NamedTuple):
+    """How much of the kernel is kept."""
 
-    n_hyper: int = 1  # rounds of alpha, nu and sigma2
-    n_sharpness: int = 1  # changes of the sharpness
-    n_births: int = 4  # births or deaths
-    n_passes: int = 1  # rounds over all atoms
-    n_rotations: int = 4  # of each atom that matters, in a pass
-    n_reflections: int = 1  # likewise
-    n_pairs: int = 8  # pairs of near-parallel atoms
-    n_pair_reflections: int = 8  # two atoms reflected in the same rows
+    n_landmarks: int
+    rank: int
+
+
+def choose_rank(n: int, max_dense_rows: int = MAX_DENSE_ROWS, is_smooth: bool = False) -> Rank:
+    """All of the kernel, or what 2048 landmarks can tell; fewer beyond fifty thousand rows.
+
+    Smooth units make do with the fewest. Their kernel has few eigenvalues that count, and a rotation costs n times the
+    rank.
+
+    Parameters
+    ----------
+    n : int
+        Number of distinct rows.
+    max_dense_rows : int
+        Up to this many rows the kernel is kept whole.
+    is_smooth : bool
+        Whether the sharpness is finite.
+
+    Returns
+    -------
+    Rank
+
+    Examples
+    --------
+    >>> choose_rank(500), choose_rank(10_000), choose_rank(100_000)
+    (Rank(n_landmarks=500, rank=500), Rank(n_landmarks=2048, rank=1024), Rank(n_landmarks=1024, rank=512))
+    """
+    if n <= max_dense_rows:
+        return Rank(n, n)
+    most = MIN_LANDMARKS if is_smooth else MAX_LANDMARKS
+    n_landmarks = min(max(MAX_ENTRIES // n, MIN_LANDMARKS), most, n)
+    return Rank(n_landmarks, n_landmarks // 2)
+
+
+def make_model(
+    data: TrainingData,
+    *,
+    alpha: float | None,
+    nu: float | None,
+    sigma2: float | None,
+    n_atoms: float,
+    sharpness: float | None = math.inf,
+    max_dense_rows: int = MAX_DENSE_ROWS,
+) -> Model:
+    """Gather what the moves need, in the units of `data`. None stands for what is inferred.
+
+    With more than `max_dense_rows` distinct rows the remainder is of low rank.
+    """
+    n = data.y.size
+    is_smooth = sharpness is None or math.isfinite(sharpness)
+    n_landmarks, rank = choose_rank(n, max_dense_rows, is_smooth)
+    # Only sign units change at the rows that a moving hyperplane passes, and nowhere else.
+    has_tree = rank < n and not is_smooth
+    return Model(
+        **data_fields(data),
+        rows=spread_indices(n, MAX_STORED_ROWS).astype(np.int64),
+        n_rest=n - rank,
+        # Near rows are together in the order of the rows, so these are spread over the data.
+        landmark_rows=spread_indices(n, n_landmarks).astype(np.int64),
+        node_rows=node_ranges(n) if has_tree else np.empty((0, 2), np.int64),
+        n_atoms=float(n_atoms),
+        has_atoms=alpha is None or alpha < 2.0,
+        infer_alpha=alpha is None,
+        infer_nu=nu is None,
+        infer_sigma2=sigma2 is None,
+        infer_sharpness=sharpness is None,
+        alpha_low=ALPHA_RANGE[0],
+        alpha_high=ALPHA_RANGE[1],
+        log_nu_sd=LOG_NU_SD,
+    )
+
+
+def data_fields(data: TrainingData) -> dict[str, Any]:
+    """The fields of a model that come from the data alone."""
+    return {
+        "X": np.ascontiguousarray(data.X),
+        "weight": data.weight,
+        "row_y": data.y,
+        "sum_y2": float(data.weight @ data.y**2),
+        "n_extra": float(data.n_observations - data.y.size),
+        "ss_within": float(data.ss_within),
+        "sum_log_weight": float(np.sum(np.log(data.weight))),
+    }
+
+
+def capacity(n_atoms: float) -> int:
+    """Room for atoms: 12 standard deviations above the prior mean, and 60 more."""
+    return math.ceil(n_atoms + 12.0 * math.sqrt(n_atoms) + 60.0)

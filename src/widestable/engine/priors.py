@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from .._jit import inner_kernel
-from .names import LOG_NU, LOG_SIGMA2
 
 
 @inner_kernel
@@ -15,9 +14,9 @@ def log_prior_alpha(alpha, model):
 
 
 @inner_kernel
-def log_prior_log_nu(log_nu, model):
+def log_prior_log_nu(log_nu, kernel, model):
     """log(nu k) ~ N(0, sd^2), with k the mean of K(x, x) over the rows: 1 for sign units."""
-    return -0.5 * ((log_nu + model.log_diagonal) / model.log_nu_sd) ** 2
+    return -0.5 * ((log_nu + kernel.log_diagonal) / model.log_nu_sd) ** 2
 
 
 @inner_kernel
@@ -29,11 +28,11 @@ def log_prior_log_sigma2(log_sigma2):
 
 
 @inner_kernel
-def log_prior(theta, model):
-    """Log prior of the parameters that are inferred (the marks are uniform)."""
+def log_prior(chain, model):
+    """Log prior of nu and sigma2 where they are inferred (alpha and the marks are uniform)."""
     total = 0.0
     if model.infer_nu:
-        total += log_prior_log_nu(theta[LOG_NU], model)
+        total += log_prior_log_nu(chain.log_nu, chain.kernel, model)
     if model.infer_sigma2:
-        total += log_prior_log_sigma2(theta[LOG_SIGMA2])
+        total += log_prior_log_sigma2(chain.log_sigma2)
     return total

@@ -1,13 +1,13 @@
-"""Run chains: warm-up, rounds until converged or for a given length, in parallel, interruptible, continuable."""
+"""Run chains: warm-up, then rounds until converged or for a given length; in parallel, interruptible, continuable."""
 
 from __future__ import annotations
 
 import copy
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,12 +15,11 @@ from joblib import Parallel, delayed
 from .._types import FloatArray
 from ..diagnostics import LEAST_DRAWS, has_converged
 from ..progress import Reporter
-from .chain import Buffers, Chain, Work
-from .draws import ChainDraws, concatenate, every, pack
-from .kernel import make_kernels_near
-from .model import Model, Plan
-from .state import make_buffers, make_work, sort_groups, start_chain
-from .sweep import run as run_sweeps
+from .chain import Chain, State, Work, make_chain, make_work, start_state, state_of
+from .draws import ChainDraws, concatenate, make_buffers, pack
+from .kernel import Kernel, Law, make_kernel
+from .model import Model
+from .sweep import Plan, make_sweeps, rebuild
 
 logger = logging.getLogger(__name__)
 
@@ -31,21 +30,14 @@ MAX_DRAWS = 1024
 DEFAULT_MAX_SWEEPS = 50_000
 # Draws are kept from this last part of the sweeps, so that a longer run forgets more of its start.
 KEPT_PART = 2.0 / 3.0
-SECONDS_A_CALL = 0.1
-
-
-class ChainState(NamedTuple):
-    """All that a chain needs to go on: its state and its random stream."""
-
-    chain: Chain
-    rng: np.random.Generator
+SECONDS_PER_CALL = 0.1
 
 
 class Round(NamedTuple):
     """Consecutive draws of every chain."""
 
     n_sweeps: int
-    draws: tuple[ChainDraws, ...]
+    n_draws: int
 
 
 @dataclass(frozen=True)
@@ -54,111 +46,67 @@ class Sample:
 
     Attributes
     ----------
-    rounds : kept draws, round after round.
-    states : where each chain is.
-    thin : sweeps a draw.
-    n_sweeps : sweeps made by each chain, warm-up and forgotten rounds included.
-    converged : None when it was not asked for.
-    interrupted : whether Ctrl-C ended the run.
-    suspects : order in which to look for quantities that have not converged.
+    chains : tuple of ChainDraws
+        The draws that are kept, one item per chain; none before the first round.
+    rounds : tuple of Round
+        How many sweeps and draws of each chain belong to each kept round.
+    states : tuple of State
+        Where each chain is.
+    thin : int
+        Sweeps per draw.
+    n_sweeps : int
+        Sweeps made by each chain, warm-up and forgotten rounds included.
+    converged : bool or None
+        None when it was not asked for.
+    interrupted : bool
+        Whether Ctrl-C ended the run.
+    suspects : tuple of int
+        Order in which to look for quantities that have not converged.
     """
 
+    chains: tuple[ChainDraws, ...]
     rounds: tuple[Round, ...]
-    states: tuple[ChainState, ...]
+    states: tuple[State, ...]
     thin: int
     n_sweeps: int
-    converged: bool | None
-    interrupted: bool
+    converged: bool | None = None
+    interrupted: bool = False
     suspects: tuple[int, ...] = ()
-
-    @property
-    def chains(self) -> tuple[ChainDraws, ...]:
-        """Draws of each chain."""
-        return tuple(concatenate([r.draws[c] for r in self.rounds]) for c in range(len(self.states)))
 
     @property
     def n_draws(self) -> int:
         """Draws kept of each chain."""
-        return sum(len(r.draws[0]) for r in self.rounds)
-
-
-def advance(
-    model: Model, plan: Plan, state: ChainState, n_sweeps: int, thin: int, adapt: bool, report: Reporter
-) -> tuple[ChainState, ChainDraws | None]:
-    """Make sweeps from a copy of `state`; with thin > 0 also keep a draw after each `thin` of them.
-
-    The answer does not depend on how the sweeps are cut into compiled calls, so their length may follow the clock. At
-    the end everything is rebuilt from the atoms, so that a chain read from a file goes on as this one does.
-    Returns None for the draws when there are none, or when `report.stopped` was set.
-    """
-    chain, rng = copy.deepcopy(state)
-    model = with_own_arrays(model)
-    work = make_work(model)
-    step = max(thin, 1)
-    done, size, parts = 0, step, []
-    while done < n_sweeps:
-        if report.stopped.is_set():
-            return state, None
-        size = min(size, n_sweeps - done)
-        started = time.perf_counter()
-        buffers = make_sweeps(chain, model, plan, work, rng, size, (thin, adapt))
-        seconds = time.perf_counter() - started
-        if thin:
-            parts.append(pack(buffers))
-        done += size
-        report.advance(size)
-        size = max(1, min(4 * size, int(size * SECONDS_A_CALL / max(seconds, 1e-6))) // step) * step
-    sort_groups(chain, model)
-    return ChainState(chain, rng), concatenate(parts) if parts else None
-
-
-def with_own_arrays(model: Model) -> Model:
-    """The model as compiled code knows it: sent to another process, its arrays may come out read-only."""
-    arrays: dict[str, Any] = {name: value for name, value in model._asdict().items() if isinstance(value, np.ndarray)}
-    return model._replace(**{name: array.copy() for name, array in arrays.items() if not array.flags.writeable})
-
-
-def make_sweeps(
-    chain: Chain, model: Model, plan: Plan, work: Work, rng: np.random.Generator, n_sweeps: int, how: tuple[int, bool]
-) -> Buffers:
-    """One stretch of sweeps, and its draws; kernels of another sharpness are made when a chain comes near them."""
-    thin, adapt = how
-    buffers = make_buffers(model, n_sweeps // thin if thin else 0)
-    done = run_sweeps(chain, model, plan, work, rng, 0, n_sweeps, thin, adapt, buffers)
-    while done < n_sweeps:
-        make_kernels_near(chain, model, plan.n_sharpness)
-        done = run_sweeps(chain, model, plan, work, rng, done, n_sweeps, thin, adapt, buffers)
-    return buffers
+        return sum(r.n_draws for r in self.rounds)
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is made with, the same for all its rounds."""
+    """What a run is made with, the same for all its rounds.
+
+    Attributes
+    ----------
+    model : Model
+        Data and priors.
+    kernel : Kernel or None
+        The kernel that all chains share; None when the law of the hyperplanes is inferred.
+    n_jobs : int or None
+        Threads.
+    report : Reporter
+        Who is told about progress.
+    plan : Plan
+        How much of each move a sweep makes.
+    """
 
     model: Model
+    kernel: Kernel | None = None
     n_jobs: int | None = None
     report: Reporter = field(default_factory=Reporter)
     plan: Plan = field(default_factory=Plan)
 
 
-def run_round(
-    setup: Setup, states: Sequence[ChainState], n_sweeps: int, thin: int, adapt: bool
-) -> tuple[tuple[ChainState, ...], Round]:
-    """Advance all chains; KeyboardInterrupt leaves `states` as they were."""
-    logger.debug("%d chains make %d sweeps, thinning %d", len(states), n_sweeps, thin)
-    try:
-        results = Parallel(n_jobs=setup.n_jobs, prefer="threads")(
-            delayed(advance)(setup.model, setup.plan, state, n_sweeps, thin, adapt, setup.report) for state in states
-        )
-    except KeyboardInterrupt:
-        setup.report.stopped.set()
-        raise
-    draws = tuple(part for _, part in results if part is not None)
-    return tuple(state for state, _ in results), Round(n_sweeps, draws)
-
-
 def start(
     model: Model,
+    law: Law,
     seeds: Sequence[np.random.SeedSequence],
     *,
     alpha: float | None = None,
@@ -167,28 +115,117 @@ def start(
 ) -> Sample:
     """A sample without draws: each chain at its own starting point, with its own random stream."""
     rngs = [np.random.default_rng(seed) for seed in seeds]
-    states = tuple(ChainState(start_chain(model, rng, alpha=alpha, nu=nu, sigma2=sigma2), rng) for rng in rngs)
-    return Sample((), states, thin=2, n_sweeps=0, converged=None, interrupted=False)
+    states = tuple(start_state(model, law, rng, alpha=alpha, nu=nu, sigma2=sigma2) for rng in rngs)
+    return Sample((), (), states, thin=2, n_sweeps=0)
 
 
-def warm_up(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
-    """Adapt step sizes; nothing is kept."""
-    states, _ = run_round(setup, sample.states, n_sweeps, 0, True)
-    logger.info("Warm-up finished: %d sweeps a chain", n_sweeps)
-    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_sweeps)
+# --- One round -------------------------------------------------------------------------------------------
 
 
-def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
-    """One more round of draws, nothing forgotten."""
-    states, added = run_round(setup, sample.states, n_sweeps, sample.thin, False)
-    rounds = (*sample.rounds, added)
-    return replace(sample, rounds=rounds, states=states, n_sweeps=sample.n_sweeps + n_sweeps, converged=None)
+def run_round(
+    setup: Setup, states: Sequence[State], n_sweeps: int, thin: int, adapt: bool
+) -> tuple[tuple[State, ...], tuple[ChainDraws, ...]]:
+    """Advance all chains; KeyboardInterrupt leaves `states` as they were."""
+    logger.debug("%d chains make %d sweeps, thinning %d", len(states), n_sweeps, thin)
+    try:
+        results = Parallel(n_jobs=setup.n_jobs, prefer="threads")(
+            delayed(advance)(setup, state, n_sweeps, thin, adapt) for state in states
+        )
+    except KeyboardInterrupt:
+        setup.report.stopped.set()
+        raise
+    return tuple(state for state, _ in results), tuple(draws for _, draws in results if draws is not None)
 
 
-def sample_fixed(
-    sample: Sample, setup: Setup, n_sweeps: int, on_round: Callable[[Sample], None] | None = None
-) -> Sample:
-    """A third of `n_sweeps` to warm up, then draws from the rest, at most 1024 a chain.
+def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -> tuple[State, ChainDraws | None]:
+    """Make sweeps from a state; with thin > 0 also keep a draw after each `thin` of them.
+
+    The answer does not depend on how the sweeps are cut into compiled calls, so the length of a call may follow the
+    clock. A chain is rebuilt from its state alone, so one that was read from a file goes on as this one would.
+    Returns None for the draws when there are none, or when `report.stopped` was set.
+    """
+    rng = copy.deepcopy(state.rng)
+    model = own_arrays(setup.model)
+    chain = make_chain(model, state, None if setup.kernel is None else own_arrays(setup.kernel))
+    work = make_work(model, chain.kernel)
+    chain = rebuild(chain, model, work)
+    step = max(thin, 1)
+    done, size, parts = 0, step, []
+    while done < n_sweeps:
+        if setup.report.stopped.is_set():
+            return state, None
+        size = min(size, n_sweeps - done)
+        started = time.perf_counter()
+        chain, draws = make_stretch(chain, model, setup.plan, work, rng, size, state.law, thin=thin, adapt=adapt)
+        seconds = time.perf_counter() - started
+        parts += [draws] if thin else []
+        done += size
+        setup.report.advance(size)
+        size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))) // step) * step
+    return state_of(chain, state.law, rng), concatenate(parts) if parts else None
+
+
+def make_stretch(
+    chain: Chain,
+    model: Model,
+    plan: Plan,
+    work: Work,
+    rng: np.random.Generator,
+    n_sweeps: int,
+    law: Law,
+    *,
+    thin: int,
+    adapt: bool,
+) -> tuple[Chain, ChainDraws]:
+    """Some sweeps in one compiled call, and their draws."""
+    buffers = make_buffers(model, n_sweeps // thin if thin else 0)
+    chain = make_sweeps(chain, model, plan, work, rng, n_sweeps, thin=thin, adapt=adapt, out=buffers)
+    return chain, pack(buffers, law.relevance, law.sharpness)
+
+
+Arrays = TypeVar("Arrays", Model, Kernel)
+
+
+def own_arrays(values: Arrays) -> Arrays:
+    """The same with arrays that can be written: sent to another process they may come out read-only."""
+    arrays: dict[str, Any] = {name: value for name, value in values._asdict().items() if isinstance(value, np.ndarray)}
+    return values._replace(**{name: array.copy() for name, array in arrays.items() if not array.flags.writeable})
+
+
+# --- Whole runs ------------------------------------------------------------------------------------------
+
+
+def finish(sample: Sample, rounds: Iterator[Sample], after: Callable[[Sample], None]) -> Sample:
+    """Go through the rounds of a run, calling `after` with each; Ctrl-C keeps the whole rounds made so far.
+
+    Parameters
+    ----------
+    sample : Sample
+        What the run starts from.
+    rounds : iterator of Sample
+        From `sample_fixed`, `sample_until_converged` or `add_sweeps`.
+    after : callable
+        Called with the sample after each round.
+
+    Returns
+    -------
+    Sample
+        The last one. KeyboardInterrupt is raised when there is nothing to keep.
+    """
+    try:
+        for sample in rounds:
+            after(sample)
+    except KeyboardInterrupt:
+        if sample.n_draws < LEAST_DRAWS:
+            raise KeyboardInterrupt(
+                "Interrupted before a first round of draws was complete; nothing to keep: fit again."
+            ) from None
+        return replace(sample, interrupted=True, converged=False)
+    return sample
+
+
+def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample]:
+    """A third of `n_sweeps` to warm up, then draws from the rest, at most 1024 per chain.
 
     A sample that such a run was left with goes on where it was.
     """
@@ -197,44 +234,59 @@ def sample_fixed(
     n_draws = (n_sweeps - n_warm) // thin
     setup.report.extend(len(sample.states) * (n_sweeps - sample.n_sweeps), "sampling")
     sample = replace(sample, thin=thin)
-    try:
-        if sample.n_sweeps == 0:
-            sample = warm_up(sample, setup, n_sweeps - n_draws * thin)
-        for part in np.array_split(np.arange(n_draws), min(8, n_draws))[len(sample.rounds) :]:
-            sample = extend(sample, setup, part.size * thin)
-            if on_round is not None:
-                on_round(sample)
-    except KeyboardInterrupt:
-        return _keep_rounds(sample)
-    return sample
+    if sample.n_sweeps == 0:
+        sample = warm_up(sample, setup, n_sweeps - n_draws * thin)
+    for part in np.array_split(np.arange(n_draws), min(8, n_draws))[len(sample.rounds) :]:
+        sample = extend(sample, setup, part.size * thin)
+        yield sample
 
 
-def sample_until_converged(
-    sample: Sample,
-    setup: Setup,
-    max_sweeps: int = DEFAULT_MAX_SWEEPS,
-    on_round: Callable[[Sample], None] | None = None,
-) -> Sample:
+def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAULT_MAX_SWEEPS) -> Iterator[Sample]:
     """Rounds of 1, 1, 2, 2, 4, 4, ... times 512 sweeps until R-hat <= 1.01 and ESS >= 400, or `max_sweeps`.
 
-    Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept) and thinning doubles
-    when more than 1024 draws a chain would be kept. No clock takes part, so the seed determines the answer.
+    Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept), and thinning doubles
+    when more than 1024 draws per chain would be kept. No clock takes part, so the seed determines the answer.
     """
     n_chains = len(sample.states)
-    try:
-        if sample.n_sweeps == 0:
-            n_warm = min(WARM_UP, max_sweeps // 2)
-            setup.report.extend(n_chains * n_warm, "warming up")
-            sample = warm_up(sample, setup, n_warm)
-        while not sample.converged and (length := _next_round(sample, max_sweeps)) >= sample.thin:
-            setup.report.extend(n_chains * length, "sampling")
-            sample = _forget(extend(sample, setup, length))
-            sample = _judge(sample, setup.model)
-            if on_round is not None:
-                on_round(sample)
-    except KeyboardInterrupt:
-        return _keep_rounds(sample)
-    return sample
+    if sample.n_sweeps == 0:
+        n_warm = min(WARM_UP, max_sweeps // 2)
+        setup.report.extend(n_chains * n_warm, "warming up")
+        sample = warm_up(sample, setup, n_warm)
+    while not sample.converged and (length := _next_round(sample, max_sweeps)) >= sample.thin:
+        setup.report.extend(n_chains * length, "sampling")
+        sample = _judge(_forget(extend(sample, setup, length)), setup.model)
+        yield sample
+
+
+def add_sweeps(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample]:
+    """More draws in up to eight rounds, nothing forgotten."""
+    n_draws = n_sweeps // sample.thin
+    setup.report.extend(len(sample.states) * n_draws * sample.thin, "sampling")
+    for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
+        sample = extend(sample, setup, part.size * sample.thin)
+        yield sample
+
+
+def warm_up(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
+    """Adapt step sizes; nothing is kept, and acceptances count from now on."""
+    states, _ = run_round(setup, sample.states, n_sweeps, 0, True)
+    logger.info("Warm-up finished: %d sweeps per chain", n_sweeps)
+    states = tuple(state._replace(tally=np.zeros_like(state.tally)) for state in states)
+    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_sweeps)
+
+
+def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
+    """One more round of draws, nothing forgotten."""
+    states, added = run_round(setup, sample.states, n_sweeps, sample.thin, False)
+    parts = [[new] if not sample.chains else [sample.chains[c], new] for c, new in enumerate(added)]
+    return replace(
+        sample,
+        chains=tuple(concatenate(part) for part in parts),
+        rounds=(*sample.rounds, Round(n_sweeps, len(added[0]))),
+        states=states,
+        n_sweeps=sample.n_sweeps + n_sweeps,
+        converged=None,
+    )
 
 
 def _next_round(sample: Sample, max_sweeps: int) -> int:
@@ -248,22 +300,38 @@ def _next_round(sample: Sample, max_sweeps: int) -> int:
 
 
 def _forget(sample: Sample) -> Sample:
-    """Drop rounds before the last two thirds, and thin until at most 1024 draws a chain are left."""
-    rounds = list(sample.rounds)
-    while len(rounds) > 1 and sum(r.n_sweeps for r in rounds[1:]) >= KEPT_PART * sample.n_sweeps:
-        rounds.pop(0)
-    thin = sample.thin
-    while sum(len(r.draws[0]) for r in rounds) > MAX_DRAWS:
-        rounds = [Round(r.n_sweeps, tuple(every(d, 2) for d in r.draws)) for r in rounds]
-        thin *= 2
-    return replace(sample, rounds=tuple(rounds), thin=thin)
+    """Drop rounds before the last two thirds, and thin until at most 1024 draws per chain are left."""
+    rounds, thin = list(sample.rounds), sample.thin
+    keep = [np.ones(r.n_draws, dtype=bool) for r in rounds]
+    first = 0
+    while first + 1 < len(rounds) and sum(r.n_sweeps for r in rounds[first + 1 :]) >= KEPT_PART * sample.n_sweeps:
+        keep[first][:] = False
+        first += 1
+    step = 1
+    while sum(r.n_draws // step for r in rounds[first:]) > MAX_DRAWS:
+        step *= 2
+    for part in keep[first:]:
+        # The last draw of each group: thinning twice is then thinning once by the product.
+        part[:] = False
+        part[step - 1 :: step] = True
+    mask = np.concatenate(keep)
+    return replace(
+        sample,
+        chains=tuple(draws.where(mask) for draws in sample.chains),
+        rounds=tuple(Round(r.n_sweeps, r.n_draws // step) for r in rounds[first:]),
+        thin=thin * step,
+    )
 
 
 def quantities(sample: Sample, model: Model) -> FloatArray:
     """(chains, draws, quantities): alpha, log nu, log sigma2, log sharpness where inferred, then f at stored rows."""
-    inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.grid.size > 1]
-    parameters = [np.column_stack([d.theta, np.log(d.sharpness)])[:, inferred] for d in sample.chains]
-    return np.stack([np.concatenate([p, d.f], axis=1) for p, d in zip(parameters, sample.chains, strict=True)])
+    inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness]
+
+    def of(draws: ChainDraws) -> FloatArray:
+        parameters = np.column_stack([draws.alpha, draws.log_nu, draws.log_sigma2, np.log(draws.sharpness)])
+        return np.concatenate([parameters[:, inferred], draws.f], axis=1)
+
+    return np.stack([of(draws) for draws in sample.chains])
 
 
 def _judge(sample: Sample, model: Model) -> Sample:
@@ -274,8 +342,6 @@ def _judge(sample: Sample, model: Model) -> Sample:
     return replace(sample, converged=converged, suspects=tuple(suspects.tolist()))
 
 
-def _keep_rounds(sample: Sample) -> Sample:
-    """After Ctrl-C: the whole rounds drawn so far, or the interrupt itself when there are none."""
-    if not sample.rounds or sample.n_draws < LEAST_DRAWS:
-        raise KeyboardInterrupt("Interrupted before a first round of draws was complete; nothing to keep: fit again.")
-    return replace(sample, interrupted=True, converged=False)
+def shared_kernel(model: Model, law: Law) -> Kernel | None:
+    """The kernel that all chains share, or None when the law of the hyperplanes is inferred."""
+    return None if model.infer_sharpness else make_kernel(model, law)

@@ -1,110 +1,195 @@
-"""One sweep: every kind of move once, with all sizes integrated out."""
+"""One sweep: every kind of move, with all sizes integrated out. The entry points of compiled code."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from .._jit import by_reference, inline_kernel, kernel
-from .chain import Buffers, Chain, Work
+from .chain import BIRTH, DEATH, NUMBERS, PAIR_REFLECTION, Chain, Work
+from .draws import Buffers, record
 from .groups import rebuild_groups, rotate_groups
 from .model import Model
+from .moves.accept import count
 from .moves.atom import update_atom
 from .moves.birth_death import birth, death
-from .moves.pair_reflection import reflect_pair
+from .moves.pair_reflection import is_possible, reflect_pair
 from .moves.pair_scale import update_pair
-from .moves.parameters import update_hyperparameters
-from .moves.sharpness import copy_state, is_surrounded, move_sharpness, use_sharpness
-from .names import ATOMS, BIRTH, DEATH, PAIR_REFLECTION, SHARPNESS, SHARPNESS_MOVE, SWEEPS
-from .record import record
+from .moves.parameters import update_parameters
 from .system import refresh
-from .tree import is_plain
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
 RECOMPUTE_EVERY = 64
 
 
-@inline_kernel
-def restore(chain, model, work, saved):
-    """Go back to the remembered state: the sweep since then is rejected as a whole."""
-    copy_state(saved, chain)
-    use_sharpness(model, chain.counts[SHARPNESS])
-    rebuild_groups(chain, model, work)
+class Plan(NamedTuple):
+    """How much of each move a sweep makes."""
+
+    n_parameters: int = 1  # rounds of alpha, nu and sigma2
+    n_births: int = 4  # births or deaths
+    n_passes: int = 1  # rounds over all atoms
+    n_rotations: int = 4  # of each atom that matters, per pass
+    n_reflections: int = 1  # likewise
+    n_pairs: int = 8  # common scales of near-parallel atoms
+    n_pair_reflections: int = 8  # two atoms reflected in the same rows
+
+
+def make_sweeps(
+    chain: Chain,
+    model: Model,
+    plan: Plan,
+    work: Work,
+    rng: np.random.Generator,
+    n_sweeps: int,
+    *,
+    thin: int,
+    adapt: bool,
+    out: Buffers,
+) -> Chain:
+    """Make sweeps; with thin > 0, write a draw to `out` after each `thin` of them.
+
+    Parameters
+    ----------
+    chain : Chain
+        Its arrays are changed in place.
+    model, plan, work : Model, Plan, Work
+        What stays the same, how much of each move to make, and memory to work in.
+    rng : numpy.random.Generator
+        Moves on.
+    n_sweeps : int
+        How many.
+    thin : int
+        Sweeps per draw; 0 writes none.
+    adapt : bool
+        Whether step sizes adapt.
+    out : Buffers
+        Where draws go.
+
+    Returns
+    -------
+    Chain
+        The same arrays, and the numbers after the last sweep.
+    """
+    numbers = _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, adapt, out)
+    return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
+
+
+def rebuild(chain: Chain, model: Model, work: Work) -> Chain:
+    """Rebuild groups and system from the atoms alone, so that chains with equal atoms are equal to the last bit."""
+    numbers = _rebuild(chain._replace(n_sweeps=0), model, work)
+    return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
+
+
+refer_chain = by_reference(Chain)
+refer_model = by_reference(Model)
+refer_work = by_reference(Work)
+refer_buffers = by_reference(Buffers)
+
+
+@kernel
+def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, adapt, out):
+    c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
+    c.log_likelihood = refresh(c, m, w)
+    for done in range(1, n_sweeps + 1):
+        sweep(c, m, plan, w, rng, adapt)
+        if thin > 0 and done % thin == 0:
+            record(c, m, w, rng, o, done // thin - 1)
+    return numbers_of(c)
+
+
+@kernel
+def _rebuild(chain, model, work):
+    c, m, w = refer_chain(chain), refer_model(model), refer_work(work)
+    rebuild_groups(c, m, w)
+    c.log_likelihood = refresh(c, m, w)
+    return numbers_of(c)
 
 
 @inline_kernel
-def settle(chain, model, work, saved):
-    """Make the system fresh; when it cannot be factored, reject the sweep since `saved`."""
-    value = refresh(chain, model, work)
-    if value == -math.inf:
-        chain.failures[0] += 1
-        restore(chain, model, work, saved)
-        value = refresh(chain, model, work)
-    chain.log_likelihood[0] = value
+def numbers_of(chain):
+    """The fields `NUMBERS` of a chain."""
+    return (
+        chain.alpha,
+        chain.log_nu,
+        chain.log_sigma2,
+        chain.n_atoms,
+        chain.n_groups,
+        chain.rest_precision,
+        chain.total_precision,
+        chain.log_likelihood,
+        chain.n_sweeps,
+        chain.n_failures,
+    )
 
 
 @inline_kernel
-def sweep(chain, saved, trial, model, plan, work, rng, adapt):
-    """Parameters, sharpness, births and deaths, every atom, then pairs. The system is fresh before and after."""
-    copy_state(chain, saved)
-    value = chain.log_likelihood[0]
-    for _ in range(plan.n_hyper):
-        value = update_hyperparameters(chain, model, work, rng, value, adapt)
-    if model.grid.size > 1:
-        for _ in range(plan.n_sharpness):
-            accepted, value = move_sharpness(chain, trial, model, work, rng, value)
-            chain.tally[SHARPNESS_MOVE, 0] += 1
-            chain.tally[SHARPNESS_MOVE, 1] += accepted
+def sweep(chain, model, plan, work, rng, adapt):
+    """Parameters, births and deaths, every atom, then pairs. The system is fresh before and after."""
+    save(chain, work.saved)
+    for _ in range(plan.n_parameters):
+        update_parameters(chain, model, work, rng, adapt)
     refresh(chain, model, work)
-    work.total_precision[0] = 1e-300
-    for i in range(model.y.size):
-        work.total_precision[0] += chain.precision[i]
-    work.total_precision[0] += model.row_y.size * chain.rest_precision[0]
+    chain.total_precision = sum_precision(chain, model)
     if model.has_atoms:
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.
             if rng.random() < 0.5:
-                chain.tally[BIRTH, 0] += 1
-                chain.tally[BIRTH, 1] += birth(chain, model, work, rng)
+                count(chain, BIRTH, birth(chain, model, work, rng))
             else:
-                chain.tally[DEATH, 0] += 1
-                chain.tally[DEATH, 1] += death(chain, model, work, rng)
-        for k in range(plan.n_passes * chain.counts[ATOMS]):
-            update_atom(chain, model, plan, work, rng, k % chain.counts[ATOMS])
+                count(chain, DEATH, death(chain, model, work, rng))
+        for k in range(plan.n_passes * chain.n_atoms):
+            update_atom(chain, model, plan, work, rng, k % chain.n_atoms)
         for _ in range(plan.n_pairs):
             update_pair(chain, model, work, rng)
-        if is_plain(model):
+        if is_possible(chain, model):
             for _ in range(plan.n_pair_reflections):
-                chain.tally[PAIR_REFLECTION, 0] += 1
-                chain.tally[PAIR_REFLECTION, 1] += reflect_pair(chain, model, work, rng)
-    chain.counts[SWEEPS] += 1
-    if chain.counts[SWEEPS] % RECOMPUTE_EVERY == 0:
+                count(chain, PAIR_REFLECTION, reflect_pair(chain, model, work, rng))
+    chain.n_sweeps += 1
+    if chain.n_sweeps % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model, work)
-    settle(chain, model, work, saved)
+    settle(chain, model, work)
 
 
-refer_chain = by_reference("ChainReference", Chain._fields)
-refer_model = by_reference("ModelReference", Model._fields)
-refer_work = by_reference("WorkReference", Work._fields)
-refer_buffers = by_reference("BuffersReference", Buffers._fields)
+@inline_kernel
+def sum_precision(chain, model):
+    """Trace of the precision of y without atoms; never 0, so that its log is finite."""
+    total = 1e-300
+    for i in range(chain.precision.size):
+        total += chain.precision[i]
+    return total + model.row_y.size * chain.rest_precision
 
 
-@kernel
-def run(chain, model, plan, work, rng, first, n_sweeps, thin, adapt, out):
-    """Make sweeps `first` to `n_sweeps`; with thin > 0, write a draw to `out` after each `thin` of them.
+@inline_kernel
+def settle(chain, model, work):
+    """Make the system fresh; when it cannot be factored, reject the whole sweep."""
+    value = refresh(chain, model, work)
+    if value == -math.inf:
+        chain.n_failures += 1
+        restore(chain, work.saved)
+        rebuild_groups(chain, model, work)
+        value = refresh(chain, model, work)
+    chain.log_likelihood = value
 
-    Returns the sweeps made: fewer when the next one may need a kernel that is not made yet. With no sweeps to make, the
-    atoms are sorted into groups, from their hyperplanes alone.
-    """
-    c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
-    saved, trial = refer_chain(work.saved), refer_chain(work.trial)
-    use_sharpness(m, c.counts[SHARPNESS])
-    if n_sweeps == 0:
-        rebuild_groups(c, m, w)
-    c.log_likelihood[0] = refresh(c, m, w)
-    for done in range(first + 1, n_sweeps + 1):
-        if not is_surrounded(c, m, plan.n_sharpness):
-            return done - 1
-        sweep(c, saved, trial, m, plan, w, rng, adapt)
-        if thin > 0 and done % thin == 0:
-            record(c, m, w, rng, o, done // thin - 1)
-    return n_sweeps
+
+@inline_kernel
+def save(chain, saved):
+    """Remember what defines the state."""
+    saved.alpha, saved.log_nu, saved.log_sigma2 = chain.alpha, chain.log_nu, chain.log_sigma2
+    saved.n_atoms = chain.n_atoms
+    for k in range(chain.n_atoms):
+        saved.log_mark[k] = chain.log_mark[k]
+        for j in range(chain.h.shape[1]):
+            saved.h[k, j] = chain.h[k, j]
+
+
+@inline_kernel
+def restore(chain, saved):
+    """Go back to the remembered state."""
+    chain.alpha, chain.log_nu, chain.log_sigma2 = saved.alpha, saved.log_nu, saved.log_sigma2
+    chain.n_atoms = saved.n_atoms
+    for k in range(saved.n_atoms):
+        chain.log_mark[k] = saved.log_mark[k]
+        for j in range(chain.h.shape[1]):
+            chain.h[k, j] = saved.h[k, j]

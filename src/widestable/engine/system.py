@@ -15,8 +15,7 @@ import math
 
 from .._algebra import cholesky, dot, dot3, inverse_from_cholesky, row_dot, solve_lower
 from .._jit import inner_kernel
-from .jump_measure import log_remainder, log_scale_of_mark
-from .names import ALPHA, ATOMS, GROUPS, LOG_NU, LOG_SIGMA2
+from ..stable import log_remainder_of_one, log_scale_of_one
 
 # Scales below exp(-600) are nothing to float64; clamping them keeps 1/v finite.
 LOG_TINY = -600.0
@@ -40,34 +39,34 @@ def log_sum(x, y):
 
 
 @inner_kernel
-def set_precision(model, alpha, log_nu, log_sigma2, precision):
+def set_precision(model, kernel, alpha, log_nu, log_sigma2, precision):
     """precision_i = 1 / (g lam_i + sigma2) less that of the rest, which is returned."""
-    g = math.exp(log_remainder(alpha, log_nu, model.n_atoms))
+    g = math.exp(log_remainder_of_one(alpha, log_nu, model.n_atoms))
     sigma2 = math.exp(log_sigma2)
-    rest = 1.0 / (g * model.rest_eigenvalue + sigma2) if model.n_rest > 0 else 0.0
+    rest = 1.0 / (g * kernel.rest_eigenvalue + sigma2) if model.n_rest > 0 else 0.0
     for i in range(precision.size):
-        precision[i] = 1.0 / (g * model.eigenvalues[i] + sigma2) - rest
+        precision[i] = 1.0 / (g * kernel.eigenvalues[i] + sigma2) - rest
     return rest
 
 
 @inner_kernel
-def set_group_scales(chain, log_mark, alpha, log_nu, log_group_scale):
+def set_group_scales(chain, alpha, log_nu, log_group_scale):
     """Add up the scales of the atoms of each group, in logs."""
-    for g in range(chain.counts[GROUPS]):
+    for g in range(chain.n_groups):
         log_group_scale[g] = -math.inf
-    for k in range(chain.counts[ATOMS]):
+    for k in range(chain.n_atoms):
         g = chain.group[k]
-        log_group_scale[g] = log_sum(log_group_scale[g], log_scale_of_mark(log_mark[k], alpha, log_nu))
+        log_group_scale[g] = log_sum(log_group_scale[g], log_scale_of_one(chain.log_mark[k], alpha, log_nu))
 
 
 @inner_kernel
-def set_gram(chain, model, precision, rest, S, u, scaled):
+def set_gram(chain, precision, rest, S, u, scaled):
     """S = T P T' and u = T P y for the groups present."""
     n = precision.size
-    for g in range(chain.counts[GROUPS]):
+    for g in range(chain.n_groups):
         for i in range(n):
             scaled[i] = chain.T[g, i] * precision[i]
-        u[g] = dot(scaled, model.y, n) + rest * chain.w_y[g]
+        u[g] = dot(scaled, chain.kernel.y, n) + rest * chain.w_y[g]
         for j in range(g + 1):
             S[g, j] = row_dot(chain.T, j, scaled, n) + rest * chain.C[g, j]
             S[j, g] = S[g, j]
@@ -95,12 +94,13 @@ def factor(log_group_scale, S, n_groups, E, scaled, L):
 @inner_kernel
 def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scale):
     """log p(y | patterns, scales, alpha, nu, sigma2) from scratch, -inf when a factorisation fails."""
-    n = model.y.size
-    n_groups = chain.counts[GROUPS]
+    y = chain.kernel.y
+    n = y.size
+    n_groups = chain.n_groups
     precision = work.precision
-    rest = set_precision(model, alpha, log_nu, log_sigma2, precision)
-    work.rest_precision[0] = rest
-    set_gram(chain, model, precision, rest, work.S, work.u, work.scaled_row)
+    rest = set_precision(model, chain.kernel, alpha, log_nu, log_sigma2, precision)
+    work.rest_precision = rest
+    set_gram(chain, precision, rest, work.S, work.u, work.scaled_t)
     ok, log_det = factor(log_group_scale, work.S, n_groups, work.E, work.scaled, work.L)
     if not ok:
         return -math.inf
@@ -111,7 +111,7 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scal
     for g in range(n_groups):
         work.z[g] = work.u[g] * work.E[g]
     solve_lower(work.L, work.z, work.z, n_groups)
-    quadratic = dot3(model.y, model.y, precision, n) + rest * model.sum_y2 - dot(work.z, work.z, n_groups)
+    quadratic = dot3(y, y, precision, n) + rest * model.sum_y2 - dot(work.z, work.z, n_groups)
     if not math.isfinite(log_det + quadratic):
         return -math.inf
     within = model.n_extra * (LOG_2PI + log_sigma2) + model.ss_within * math.exp(-log_sigma2)
@@ -121,15 +121,14 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scal
 @inner_kernel
 def refresh(chain, model, work):
     """Recompute every running quantity of the system from the patterns T; returns the log likelihood."""
-    theta = chain.theta
-    n_groups = chain.counts[GROUPS]
-    set_group_scales(chain, chain.log_mark, theta[ALPHA], theta[LOG_NU], chain.log_group_scale)
-    value = log_likelihood(chain, model, work, theta[ALPHA], theta[LOG_NU], theta[LOG_SIGMA2], chain.log_group_scale)
+    n_groups = chain.n_groups
+    set_group_scales(chain, chain.alpha, chain.log_nu, chain.log_group_scale)
+    value = log_likelihood(chain, model, work, chain.alpha, chain.log_nu, chain.log_sigma2, chain.log_group_scale)
     if value == -math.inf:
         return value
-    for i in range(model.y.size):
+    for i in range(chain.precision.size):
         chain.precision[i] = work.precision[i]
-    chain.rest_precision[0] = work.rest_precision[0]
+    chain.rest_precision = work.rest_precision
     unscale_inverse(chain, work)
     for g in range(n_groups):
         chain.u[g] = work.u[g]
@@ -162,7 +161,7 @@ def take_out(R, g, n_groups):
 @inner_kernel
 def invert_again(chain, work):
     """R = (V^-1 + S)^-1 from scratch; left as it is when that cannot be factored."""
-    n_groups = chain.counts[GROUPS]
+    n_groups = chain.n_groups
     ok, _ = factor(chain.log_group_scale, chain.S, n_groups, work.E, work.scaled, work.L)
     if ok:
         unscale_inverse(chain, work)
@@ -171,7 +170,7 @@ def invert_again(chain, work):
 @inner_kernel
 def unscale_inverse(chain, work):
     """R = E (E M E)^-1 E, from the factor in `work`."""
-    n_groups = chain.counts[GROUPS]
+    n_groups = chain.n_groups
     inverse_from_cholesky(work.L, work.scaled, chain.R, n_groups)
     for g in range(n_groups):
         for j in range(n_groups):

@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
+from .._algebra import add_row
 from .._jit import inner_kernel
 from .._types import FloatArray, IntArray
-from .names import GROUPS, W_T, W_Y
-from .unit import add_row
 
 LEAF = 32
 # Relative to |h| (|centre| + radius): a hyperplane this near to a ball may cut it, rounding considered.
@@ -21,28 +20,22 @@ ROUNDING = 1e-9
 
 
 @inner_kernel
-def is_plain(model):
-    """Sign units over rows so few that the remainder has full rank: the moves that look at every row are for these."""
-    return model.row_y.size > 0 and model.n_rest == 0 and math.isinf(model.sharpness)
-
-
-@inner_kernel
-def has_tree(model):
+def has_tree(kernel):
     """Whether rows are so many that there is a tree."""
-    return model.node_radius.size > 0
+    return kernel.node_radius.size > 0
 
 
 @inner_kernel
-def side_of(model, node, h):
+def side_of(kernel, node, h):
     """The side of hyperplane h that the whole ball of a node lies on, +1 or -1; 0 when it may be cut."""
     width = h.size
     along, norm2, centre2 = 0.0, 0.0, 0.0
     for j in range(width):
-        along += h[j] * model.node_centre[node, j]
-        centre2 += model.node_centre[node, j] ** 2
+        along += h[j] * kernel.node_centre[node, j]
+        centre2 += kernel.node_centre[node, j] ** 2
         if j > 0:
             norm2 += h[j] * h[j]
-    radius = model.node_radius[node]
+    radius = kernel.node_radius[node]
     margin = math.sqrt(norm2) * radius
     margin += ROUNDING * math.sqrt(norm2 + h[0] * h[0]) * (math.sqrt(centre2) + radius)
     if along > margin:
@@ -51,46 +44,44 @@ def side_of(model, node, h):
 
 
 @inner_kernel
-def sign_at(model, row, h):
-    """Sign of h.z at one row, summed as everywhere else."""
+def sign_at(kernel, row, h):
+    """Sign of h.z at one row, summed in the same order as everywhere else."""
     total = 0.0
     for j in range(h.size):
-        total += h[j] * model.Z[row, j]
+        total += h[j] * kernel.Z[row, j]
     return 1.0 if total >= 0.0 else -1.0
 
 
 @inner_kernel
-def find_flips(model, work, h, h_new):
-    """List in `work.flipped` the rows of the loose atom that change sides, and add them up in `work.t_new`.
+def find_flips(kernel, model, work, h, h_new, tau, t):
+    """List in `work.flipped` the rows that change sides between two hyperplanes, and add the change to `t`.
 
-    `work.tau` is the pattern of h, `work.t` its place in the eigenbasis. Returns how many rows there are. Whole nodes
-    that change sides are added up by their sum.
+    `tau` is the pattern of h; `t`, its place in the eigenbasis, becomes that of h_new. Whole nodes that change sides
+    are added up by their sum. Returns the number of rows.
     """
-    for j in range(work.t.size):
-        work.t_new[j] = work.t[j]
     n_flipped, n_left = 0, 1
     work.stack[0] = 0
     while n_left > 0:
         n_left -= 1
         node = work.stack[n_left]
-        side, side_new = side_of(model, node, h), side_of(model, node, h_new)
+        side, side_new = side_of(kernel, node, h), side_of(kernel, node, h_new)
         if side != 0.0 and side == side_new:
             continue
         first, end = model.node_rows[node, 0], model.node_rows[node, 1]
         if side != 0.0 and side_new != 0.0:
-            add_row(model.node_basis, node, 2.0 * side_new, work.t_new)
+            add_row(kernel.node_basis, node, 2.0 * side_new, t)
             for i in range(first, end):
                 work.flipped[n_flipped] = i
                 n_flipped += 1
-        elif 2 * node + 2 < model.node_radius.size:
+        elif 2 * node + 2 < kernel.node_radius.size:
             work.stack[n_left] = 2 * node + 1
             work.stack[n_left + 1] = 2 * node + 2
             n_left += 2
         else:
             for i in range(first, end):
-                sign = sign_at(model, i, h_new)
-                if sign != work.tau[i]:
-                    add_row(model.basis, i, 2.0 * sign, work.t_new)
+                sign = sign_at(kernel, i, h_new)
+                if sign != tau[i]:
+                    add_row(kernel.basis, i, 2.0 * sign, t)
                     work.flipped[n_flipped] = i
                     n_flipped += 1
     return n_flipped
@@ -98,37 +89,32 @@ def find_flips(model, work, h, h_new):
 
 @inner_kernel
 def flip_products(chain, model, work, n_flipped):
-    """Products over the rows after the flips of `work.flipped`, from those before."""
-    tau, rows = work.tau, work.flipped
-    work.number_new[W_T] = work.number[W_T]
+    """Products over the rows of the proposed atom: those of the loose one after the flips of `work.flipped`."""
+    loose, proposed, rows = work.loose, work.proposed, work.flipped
+    proposed.w_t = loose.w_t
     change = 0.0
     for r in range(n_flipped):
         i = rows[r]
-        change += model.weight[i] * tau[i] * model.row_y[i]
-    work.number_new[W_Y] = work.number[W_Y] - 2.0 * change
-    for g in range(chain.counts[GROUPS]):
+        change += model.weight[i] * loose.tau[i] * model.row_y[i]
+    proposed.w_y = loose.w_y - 2.0 * change
+    for g in range(chain.n_groups):
         change = 0.0
         for r in range(n_flipped):
             i = rows[r]
-            change += model.weight[i] * tau[i] * chain.tau[g, i]
-        work.c_new[g] = work.c[g] - 2.0 * change
+            change += model.weight[i] * loose.tau[i] * chain.tau[g, i]
+        proposed.c[g] = loose.c[g] - 2.0 * change
 
 
 @inner_kernel
-def plant_pattern(model, work, h):
-    """The pattern of hyperplane h in `work.tau`, in the eigenbasis in `work.t`: flips from the one that is all +1."""
-    width = h.size
-    for i in range(work.tau.size):
-        work.tau[i] = 1.0
-    for j in range(work.t.size):
-        work.t[j] = model.node_basis[0, j]
-    for j in range(width):
-        work.xi[j] = 1.0 if j == 0 else 0.0
-    n_flipped = find_flips(model, work, work.xi, h)
+def plant_pattern(kernel, model, work, h, tau, t):
+    """The pattern of hyperplane h, and its place in the eigenbasis: flips from the one that is +1 everywhere."""
+    for i in range(tau.size):
+        tau[i] = 1.0
+    for j in range(t.size):
+        t[j] = kernel.node_basis[0, j]
+    n_flipped = find_flips(kernel, model, work, work.constant, h, tau, t)
     for r in range(n_flipped):
-        work.tau[work.flipped[r]] = -1.0
-    for j in range(work.t.size):
-        work.t[j] = work.t_new[j]
+        tau[work.flipped[r]] = -1.0
 
 
 def node_ranges(n: int, leaf: int = LEAF) -> IntArray:

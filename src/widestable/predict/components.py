@@ -1,29 +1,31 @@
-"""Predictive mixtures of Gaussians, one row at a time: components, distribution function, quantiles, CRPS.
+"""The components of a predictive mixture: given one stored draw, f at a new row is Gaussian.
 
-Every row is computed by the same instructions whatever rows stand beside it, so its answer is the same to the
-last bit in any company.
+Every row is computed by the same instructions whatever rows stand beside it, so its answer is the same to the last bit
+in any company. Units here are the model's own.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import inner_kernel, kernel, summing_kernel
 from .._types import FloatArray, IntArray
-from ..engine.unit import unit
+from ..engine.draws import ChainDraws
+from ..engine.kernel import Kernel, Law, make_kernel, unit
+from ..engine.model import Model
+from ..inputs import spread_indices
+from ..network import add_constant, arcsine_kernel, kernel_diagonal
+from ..stable import log_remainder
 
-# Beyond this many standard deviations the normal distribution function is 0 or 1 to machine precision.
-FAR = 8.3
-# A quantile is found when its probability is right to this, or its value relative to itself.
-PROBABILITY_ERROR = 1e-14
-RELATIVE_ERROR = 1e-12
-MAX_STEPS = 200
-TINY = 1e-300
-# The trapezoidal rule for F (1 - F) is exact to rounding with two nodes a standard deviation.
-NODES_A_SD = 2.0
+# A draw with sizes this many times the largest |y| is summed from a training row, where its sum is known.
+LARGE_SIZE = 1e5
+# Each law of the hyperplanes among the draws costs a decomposition: beyond this many per chain, an even selection of
+# them makes the predictions.
+MAX_LAWS = 16
 
 
 class Components(NamedTuple):
@@ -36,20 +38,122 @@ class Components(NamedTuple):
     h: FloatArray  # (atoms, d + 1)
     size: FloatArray  # (atoms,)
     anchor: IntArray  # (M,) row of `at_rows` of a draw whose atoms nearly cancel, otherwise -1
-    at_rows: FloatArray  # (anchored draws, n) its atoms' sum at the training rows
+    at_rows: FloatArray  # (anchored draws, n) the sum of its atoms at the training rows
 
 
 class Basis(NamedTuple):
-    """The training rows, or m landmarks that stand for them, and the eigenbasis of the kernel."""
+    """The training rows, or m landmarks that stand for them, and the eigenbasis of their kernel under one law."""
 
-    Z: FloatArray  # (m, d + 1)
+    Z: FloatArray  # (m, d + 1) rows (1, x), not scaled by the relevance
     basis: FloatArray  # (m, r)
     eigenvalues: FloatArray  # (r,)
     sharpness: float
 
 
+class Source(NamedTuple):
+    """All that predictions are made of."""
+
+    model: Model
+    X: FloatArray  # (m, d) training rows, or the landmarks that stand for them
+    chains: tuple[Components, ...]
+    laws: tuple[Law, ...]  # the distinct laws of the draws
+    bases: tuple[Basis, ...]  # one per law
+    law_of: tuple[IntArray, ...]  # for each chain, the place of each draw's law in `laws`
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of all chains together."""
+        return sum(chain.g.size for chain in self.chains)
+
+
+def prepare(model: Model, chains: Sequence[ChainDraws], y_size: float, kernel: Kernel | None = None) -> Source:
+    """Gather what predictions are made of.
+
+    Parameters
+    ----------
+    model : Model
+        Data and priors.
+    chains : sequence of ChainDraws
+        Stored draws.
+    y_size : float
+        The largest |y|, which tells what a large jump is.
+    kernel : Kernel, optional
+        The kernel that all draws share, where it is known already.
+
+    Returns
+    -------
+    Source
+    """
+    chains = [_with_few_laws(draws) for draws in chains]
+    table = np.concatenate([_laws_of(draws) for draws in chains])
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    laws = tuple(Law(row[:-1].copy(), float(row[-1])) for row in distinct)
+    if kernel is None or len(laws) > 1:
+        bases = tuple(_basis(model, make_kernel(model, law)) for law in laws)
+    else:
+        bases = (_basis(model, kernel),)
+    ends = np.cumsum([len(draws) for draws in chains])[:-1]
+    law_of = tuple(np.split(place.reshape(-1).astype(np.int64), ends))
+    components = tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains)
+    return Source(model, np.ascontiguousarray(model.X[model.landmark_rows]), components, laws, bases, law_of)
+
+
+def _laws_of(draws: ChainDraws) -> FloatArray:
+    """Relevance and sharpness of each draw, side by side."""
+    return np.column_stack([draws.relevance, draws.sharpness])
+
+
+def _with_few_laws(draws: ChainDraws) -> ChainDraws:
+    """The draws of at most `MAX_LAWS` laws, evenly spread over the chain."""
+    table = _laws_of(draws)
+    stretch = np.concatenate([[0], np.cumsum(np.any(table[1:] != table[:-1], axis=1))])
+    if stretch[-1] < MAX_LAWS:
+        return draws
+    return draws.where(np.isin(stretch, spread_indices(int(stretch[-1]) + 1, MAX_LAWS)))
+
+
+def _basis(model: Model, kernel: Kernel) -> Basis:
+    Z = np.ascontiguousarray(add_constant(model.X[model.landmark_rows]))
+    return Basis(Z, kernel.landmark_basis, kernel.eigenvalues, kernel.sharpness)
+
+
+def _components(model: Model, draws: ChainDraws, large: float) -> Components:
+    g = np.exp(log_remainder(draws.alpha, draws.log_nu, model.n_atoms))
+    sigma2 = np.exp(draws.log_sigma2)
+    is_large = np.zeros(len(draws), dtype=bool)
+    if model.n_rest == 0:  # a remainder of low rank does not tell what the atoms' sum is at a row
+        is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
+    anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
+    # The coefficient is (g K + noise)^-1 (y - atoms): undo the inverse.
+    at_rows = np.empty((int(is_large.sum()), model.row_y.size))
+    for row, draw in zip(at_rows, np.flatnonzero(is_large), strict=True):
+        K = arcsine_kernel(model.X * draws.relevance[draw], sharpness=draws.sharpness[draw])
+        c = draws.coefficient[draw]
+        row[:] = model.row_y - g[draw] * (K * c).sum(axis=1) - sigma2[draw] / model.weight * c
+    coefficient, h, size = (_writeable(array) for array in (draws.coefficient, draws.h, draws.size))
+    return Components(g, sigma2, coefficient, draws.first_atom, h, size, anchor, at_rows)
+
+
+def _writeable(array: FloatArray) -> FloatArray:
+    """Not read-only (a memory map may be): numba would compile everything again for such arrays."""
+    return array if type(array) is np.ndarray and array.flags.writeable else np.array(array)
+
+
+def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, FloatArray]:
+    """Mean and s.d. of every component of the mixture at each row, shapes (m, draws)."""
+    mean, sd = np.empty((2, len(X), source.n_draws))
+    Z = add_constant(X)
+    for place, (law, basis) in enumerate(zip(source.laws, source.bases, strict=True)):
+        k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
+        k_self, offset = kernel_diagonal(X * law.relevance, law.sharpness), 0
+        for chain, law_of in zip(source.chains, source.law_of, strict=True):
+            fill_components(Z, k, k_self, basis, chain, np.flatnonzero(law_of == place), offset, noise, mean, sd)
+            offset += chain.g.size
+    return mean, sd
+
+
 @inner_kernel
-def project(h, k, Z, row):
+def project_at(h, k, Z, row):
     """h_k . z_row."""
     total = 0.0
     for j in range(Z.shape[1]):
@@ -67,9 +171,9 @@ def atom_sum(chain, draw, Z, row, train, nearest):
     anchor = chain.anchor[draw]
     total = 0.0 if anchor < 0 else chain.at_rows[anchor, nearest]
     for k in range(chain.first[draw], chain.first[draw + 1]):
-        value = unit(project(chain.h, k, Z, row), train.sharpness)
+        value = unit(project_at(chain.h, k, Z, row), train.sharpness)
         if anchor >= 0:
-            value -= unit(project(chain.h, k, train.Z, nearest), train.sharpness)
+            value -= unit(project_at(chain.h, k, train.Z, nearest), train.sharpness)
         total += chain.size[k] * value
     return total
 
@@ -140,158 +244,3 @@ def fill_atom_sums(Z, nearest, train, chain, draw, out):
     """Sum of the atoms of one draw at every new row."""
     for r in range(Z.shape[0]):
         out[r] = atom_sum(chain, draw, Z, r, train, nearest[r])
-
-
-# --- Distribution function and quantiles -----------------------------------------------------------------
-
-
-@inner_kernel
-def distribution(mean, sd, r, x):
-    """F(x) and its density at x, for the mixture in row r; a component without spread is a step."""
-    total, density = 0.0, 0.0
-    for i in range(mean.shape[1]):
-        away = x - mean[r, i]
-        if away >= FAR * sd[r, i]:
-            total += 1.0
-        elif away > -FAR * sd[r, i]:
-            z = away / sd[r, i]
-            total += 0.5 * math.erfc(-z * math.sqrt(0.5))
-            density += math.exp(-0.5 * z * z) / sd[r, i]
-    return total / mean.shape[1], density / (mean.shape[1] * math.sqrt(2.0 * math.pi))
-
-
-@inner_kernel
-def between(low, high):
-    """A number inside (low, high): the middle, or of its order of magnitude when the two are far apart."""
-    if low < 0.0 < high:
-        return 0.0
-    if low < 0.0:
-        return -between_positive(-high, -low)
-    return between_positive(low, high)
-
-
-@inner_kernel
-def between_positive(low, high):
-    if high > 4.0 * low:
-        return math.sqrt(max(low, TINY)) * math.sqrt(high)
-    return 0.5 * low + 0.5 * high
-
-
-@inner_kernel
-def solve(mean, sd, r, probability, low, high):
-    """Where F reaches `probability` in [low, high]: Newton's steps while they halve the error, else bisection."""
-    x = 0.5 * low + 0.5 * high
-    last_error = math.inf
-    for _ in range(MAX_STEPS):
-        p, density = distribution(mean, sd, r, x)
-        error = p - probability
-        if abs(error) <= PROBABILITY_ERROR:
-            return x
-        if error < 0.0:
-            low = x
-        else:
-            high = x
-        if high - low <= RELATIVE_ERROR * max(abs(low), abs(high)) or max(abs(low), abs(high)) <= TINY:
-            return high
-        x = x - error / density if density > 0.0 else low
-        if not (low < x < high) or abs(error) > 0.5 * last_error:
-            x = between(low, high)
-        last_error = abs(error)
-    return x
-
-
-@kernel
-def fill_quantiles(mean, sd, probabilities, low, high, out):
-    """Quantiles of the mixture in each row, each inside its bracket `low`, `high` (rows, probabilities)."""
-    for r in range(mean.shape[0]):
-        for j in range(probabilities.size):
-            out[r, j] = solve(mean, sd, r, probabilities[j], low[r, j], high[r, j])
-
-
-# --- Scores ----------------------------------------------------------------------------------------------
-
-
-@inner_kernel
-def mean_distance(away, sd):
-    """E|N(away, sd**2)|."""
-    away = abs(away)
-    if away >= FAR * sd:
-        return away
-    z = away / sd
-    return away * math.erf(z * math.sqrt(0.5)) + sd * math.sqrt(2.0 / math.pi) * math.exp(-0.5 * z * z)
-
-
-@inner_kernel
-def half_gini_by_pairs(mean, sd, r):
-    """E|X - X'| / 2 over all pairs of components: exact, O(M**2)."""
-    M = mean.shape[1]
-    total = 0.0
-    for i in range(M):
-        row = 0.5 * mean_distance(0.0, math.sqrt(2.0) * sd[r, i])
-        for j in range(i):
-            row += mean_distance(mean[r, i] - mean[r, j], math.hypot(sd[r, i], sd[r, j]))
-        total += row / M
-    return total / M
-
-
-@inner_kernel
-def half_gini_on_grid(mean, sd, r, low, step, F):
-    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes `low + step * i`, from zeros F.
-
-    A component is evaluated at the nodes within its reach only; beyond it adds 1, through a running sum.
-    """
-    M = mean.shape[1]
-    for i in range(M):
-        begin = math.ceil((mean[r, i] - FAR * sd[r, i] - low) / step)
-        end = int((mean[r, i] + FAR * sd[r, i] - low) / step) + 1
-        last = 0.0
-        for node in range(begin, end):
-            value = 0.5 * math.erfc((mean[r, i] - low - step * node) / sd[r, i] * math.sqrt(0.5))
-            F[node] += value - last
-            last = value
-        F[end] += 1.0 - last
-    total, p = 0.0, 0.0
-    for node in range(F.size):
-        p += F[node] / M
-        total += p * (1.0 - p)
-    return step * total
-
-
-@kernel
-def fill_crps(mean, sd, y, max_nodes, out):
-    """Continuous ranked probability score E|X - y| - E|X - X'| / 2 of each row's mixture.
-
-    On a grid when it has at most `max_nodes` nodes, otherwise by pairs; both exact to rounding.
-    """
-    n_rows, M = mean.shape
-    for r in range(n_rows):
-        low, high, smallest, distance = math.inf, -math.inf, math.inf, 0.0
-        for i in range(M):
-            low = min(low, mean[r, i] - FAR * sd[r, i])
-            high = max(high, mean[r, i] + FAR * sd[r, i])
-            smallest = min(smallest, sd[r, i])
-            distance += mean_distance(mean[r, i] - y[r], sd[r, i]) / M
-        step = smallest / NODES_A_SD
-        n_nodes = (high - low) / step if step > 0.0 else math.inf
-        if n_nodes <= max_nodes:
-            spread = half_gini_on_grid(mean, sd, r, low, step, np.zeros(int(n_nodes) + 3))
-        else:
-            spread = half_gini_by_pairs(mean, sd, r)
-        out[r] = distance - spread
-
-
-@kernel
-def fill_log_density(mean, sd, y, out):
-    """Log density of each row's mixture at y, without underflow far away."""
-    n_rows, M = mean.shape
-    for r in range(n_rows):
-        largest, total = -math.inf, 0.0
-        for i in range(M):
-            z = (y[r] - mean[r, i]) / sd[r, i]
-            value = -0.5 * z * z - math.log(sd[r, i])
-            if value > largest:
-                total = total * math.exp(largest - value) + 1.0 if total > 0.0 else 1.0
-                largest = value
-            elif value > -math.inf:
-                total += math.exp(value - largest)
-        out[r] = largest + math.log(total / M) - 0.5 * math.log(2.0 * math.pi)

@@ -1,75 +1,38 @@
-"""Predictions from stored draws: each draw makes f at a new row Gaussian, and the draws mix with equal weights.
+"""Mixtures of Gaussians with equal weights: distribution function, quantiles and scores, row by row.
 
-Units here are the model's own. Rows are cut into blocks of a fixed size, which bounds the memory and is what threads
-share; a row's answer does not depend on the block it falls in.
+Rows are cut into blocks of a fixed size, which bounds the memory and is what threads share. A row's answer does not
+depend on the block it falls in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.linalg.lapack import dpstrf
-from threadpoolctl import threadpool_limits
 
-from .._types import FloatArray, IntArray
-from ..engine.draws import ChainDraws
-from ..engine.kernel import with_sharpness
-from ..engine.model import Model
-from ..network import add_constant, arcsine_kernel, kernel_diagonal
-from ..progress import wants_bar
-from ..stable import log_remainder
-from .components import (
-    FAR,
-    Basis,
-    Components,
-    fill_atom_sums,
-    fill_components,
-    fill_crps,
-    fill_log_density,
-    fill_quantiles,
-)
+from .._jit import inner_kernel, kernel
+from .._types import FloatArray
+from ..progress import row_bar
+from .components import Source, components
 
 # New rows computed together by one thread.
 BLOCK = 32
-# A bar is shown from this many new rows on.
-MIN_ROWS_FOR_BAR = 2000
-# Joint draws need a square matrix over the new rows (0.5 GB at 8000).
-MAX_JOINT_ROWS = 8000
-# A draw with sizes this many times the largest |y| is summed from a training row, where its sum is known.
-LARGE_SIZE = 1e5
-# Eigenvalues below this part of the largest are rounding.
-SMALLEST_EIGENVALUE = 1e-12
-# Nodes of the grid for one row's CRPS (0.5 MB); beyond it, pairs of components.
+# Nodes of the grid for the CRPS of one row (0.5 MB); beyond it, pairs of components.
 MAX_NODES = 65_536.0
+# Beyond this many standard deviations the normal distribution function is 0 or 1 to machine precision.
+FAR = 8.3
+# A quantile is found when its probability is right to this, or its value relative to itself.
+PROBABILITY_ERROR = 1e-14
+RELATIVE_ERROR = 1e-12
+MAX_STEPS = 200
+TINY = 1e-300
+# The trapezoidal rule for F (1 - F) is exact to rounding with two nodes a standard deviation.
+NODES_A_SD = 2.0
 
 Fill = Callable[[FloatArray, FloatArray, slice, FloatArray], None]
-
-
-class Source(NamedTuple):
-    """All that predictions are made of: the training rows or their landmarks, and the draws of each chain."""
-
-    X: FloatArray  # (n, d)
-    model: Model
-    chains: tuple[Components, ...]
-    sharpness: tuple[FloatArray, ...]  # of each chain's draws
-
-    @property
-    def n_draws(self) -> int:
-        return sum(chain.g.size for chain in self.chains)
-
-    @property
-    def units(self) -> FloatArray:
-        """The values of the sharpness among the draws, sorted."""
-        return np.unique(np.concatenate(self.sharpness))
-
-    def basis(self, sharpness: float) -> Basis:
-        """Eigenbasis of the training rows' kernel for one sharpness, as covariances with X are turned into it."""
-        model = with_sharpness(self.model, int(np.flatnonzero(self.model.grid == sharpness)[0]))
-        return Basis(model.landmarks, model.landmark_basis, model.eigenvalues, model.sharpness)
 
 
 class Job(NamedTuple):
@@ -80,39 +43,6 @@ class Job(NamedTuple):
 
 
 ONE_THREAD = Job()
-
-
-def prepare(model: Model, chains: Sequence[ChainDraws], y_size: float) -> Source:
-    """Gather what the kernels need; `y_size` is the largest |y|, the measure of what is a large jump."""
-    components = tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains)
-    X = np.ascontiguousarray(model.landmarks[:, 1:])
-    return Source(X, model, components, tuple(draws.sharpness for draws in chains))
-
-
-def _components(model: Model, draws: ChainDraws, large: float) -> Components:
-    g = np.exp(log_remainder(draws.alpha, draws.log_nu, model.n_atoms))
-    sigma2 = np.exp(draws.log_sigma2)
-    first = np.concatenate([[0], np.cumsum(draws.n_atoms)]).astype(np.int64)
-    is_large = np.zeros(len(draws), dtype=bool)
-    if model.n_rest == 0:  # a low-rank remainder does not tell what the atoms' sum is at a row
-        is_large[np.repeat(np.arange(len(draws)), draws.n_atoms)[np.abs(draws.size) > large]] = True
-    anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
-    # The coefficient is (g K + noise)^-1 (y - atoms): undo the inverse.
-    at_rows = np.empty((int(is_large.sum()), model.row_y.size))
-    for row, draw in zip(at_rows, np.flatnonzero(is_large), strict=True):
-        K = arcsine_kernel(model.Z[:, 1:], sharpness=draws.sharpness[draw])
-        c = draws.coefficient[draw]
-        row[:] = model.row_y - g[draw] * (K * c).sum(axis=1) - sigma2[draw] / model.weight * c
-    coefficient, h, size = (_writeable(array) for array in (draws.coefficient, draws.h, draws.size))
-    return Components(g, sigma2, coefficient, first, h, size, anchor, at_rows)
-
-
-def _writeable(array: FloatArray) -> FloatArray:
-    """Not read-only (a memory map may be): numba would compile everything again for such arrays."""
-    return array if type(array) is np.ndarray and array.flags.writeable else np.array(array)
-
-
-# --- Row by row ------------------------------------------------------------------------------------------
 
 
 def quantiles(
@@ -158,19 +88,6 @@ def log_density(source: Source, X: FloatArray, y: FloatArray, job: Job = ONE_THR
     return _by_blocks(source, X, fill, 1, True, job)[:, 0]
 
 
-def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, FloatArray]:
-    """Mean and s.d. of every component of the mixture at each row, shapes (m, draws)."""
-    mean, sd = np.empty((2, len(X), source.n_draws))
-    Z = add_constant(X)
-    for sharpness in source.units:
-        k, k_self = arcsine_kernel(X, source.X, sharpness), kernel_diagonal(X, sharpness)
-        train, offset = source.basis(sharpness), 0
-        for chain, values in zip(source.chains, source.sharpness, strict=True):
-            fill_components(Z, k, k_self, train, chain, np.flatnonzero(values == sharpness), offset, noise, mean, sd)
-            offset += chain.g.size
-    return mean, sd
-
-
 def _by_blocks(source: Source, X: FloatArray, fill: Fill, width: int, noise: bool, job: Job) -> FloatArray:
     out = np.empty((len(X), width))
 
@@ -180,97 +97,162 @@ def _by_blocks(source: Source, X: FloatArray, fill: Fill, width: int, noise: boo
         fill(mean, sd, rows, out[rows])
         advance(rows.stop - rows.start)
 
-    with _row_bar(len(X), job.progress) as advance:
+    with row_bar(len(X), job.progress) as advance:
         tasks = (delayed(do)(start, advance) for start in range(0, len(X), BLOCK))
         Parallel(n_jobs=job.n_jobs, require="sharedmem")(tasks)
     return out
 
 
-@contextmanager
-def _row_bar(n_rows: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
-    """A function that is told how many rows were done; it moves a bar when one is wanted."""
-    if not wants_bar(progress) or (progress is None and n_rows < MIN_ROWS_FOR_BAR):
-        yield lambda n_done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("predicting"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total} rows"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("predicting", total=n_rows)
-        yield lambda n_done: bar.advance(task, n_done)
+# --- Distribution function and quantiles -----------------------------------------------------------------
 
 
-# --- Jointly over rows -----------------------------------------------------------------------------------
+@inner_kernel
+def distribution(mean, sd, r, x):
+    """F(x) and its density at x, for the mixture in row r; a component without spread is a step."""
+    total, density = 0.0, 0.0
+    for i in range(mean.shape[1]):
+        away = x - mean[r, i]
+        if away >= FAR * sd[r, i]:
+            total += 1.0
+        elif away > -FAR * sd[r, i]:
+            z = away / sd[r, i]
+            total += 0.5 * math.erfc(-z * math.sqrt(0.5))
+            density += math.exp(-0.5 * z * z) / sd[r, i]
+    return total / mean.shape[1], density / (mean.shape[1] * math.sqrt(2.0 * math.pi))
 
 
-class Conditional(NamedTuple):
-    """The remainder at new rows given itself at the training rows: `weights @ e + sqrt(g) * factor @ normal`.
+@inner_kernel
+def between(low, high):
+    """A number inside (low, high): the middle, or of its order of magnitude when the two are far apart."""
+    if low < 0.0 < high:
+        return 0.0
+    if low < 0.0:
+        return -between_positive(-high, -low)
+    return between_positive(low, high)
 
-    `e` is the remainder at the training rows in the eigenbasis. Neither part depends on the draw.
+
+@inner_kernel
+def between_positive(low, high):
+    if high > 4.0 * low:
+        return math.sqrt(max(low, TINY)) * math.sqrt(high)
+    return 0.5 * low + 0.5 * high
+
+
+@inner_kernel
+def solve(mean, sd, r, probability, low, high):
+    """Where F reaches `probability` in [low, high]: Newton's steps while they halve the error, else bisection."""
+    x = 0.5 * low + 0.5 * high
+    last_error = math.inf
+    for _ in range(MAX_STEPS):
+        p, density = distribution(mean, sd, r, x)
+        error = p - probability
+        if abs(error) <= PROBABILITY_ERROR:
+            return x
+        if error < 0.0:
+            low = x
+        else:
+            high = x
+        if high - low <= RELATIVE_ERROR * max(abs(low), abs(high)) or max(abs(low), abs(high)) <= TINY:
+            return high
+        x = x - error / density if density > 0.0 else low
+        if not (low < x < high) or abs(error) > 0.5 * last_error:
+            x = between(low, high)
+        last_error = abs(error)
+    return x
+
+
+@kernel
+def fill_quantiles(mean, sd, probabilities, low, high, out):
+    """Quantiles of the mixture in each row, each inside its bracket `low`, `high` (rows, probabilities)."""
+    for r in range(mean.shape[0]):
+        for j in range(probabilities.size):
+            out[r, j] = solve(mean, sd, r, probabilities[j], low[r, j], high[r, j])
+
+
+# --- Scores ----------------------------------------------------------------------------------------------
+
+
+@inner_kernel
+def mean_distance(away, sd):
+    """E|N(away, sd**2)|."""
+    away = abs(away)
+    if away >= FAR * sd:
+        return away
+    z = away / sd
+    return away * math.erf(z * math.sqrt(0.5)) + sd * math.sqrt(2.0 / math.pi) * math.exp(-0.5 * z * z)
+
+
+@inner_kernel
+def half_gini_by_pairs(mean, sd, r):
+    """E|X - X'| / 2 over all pairs of components: exact, O(M**2)."""
+    M = mean.shape[1]
+    total = 0.0
+    for i in range(M):
+        row = 0.5 * mean_distance(0.0, math.sqrt(2.0) * sd[r, i])
+        for j in range(i):
+            row += mean_distance(mean[r, i] - mean[r, j], math.hypot(sd[r, i], sd[r, j]))
+        total += row / M
+    return total / M
+
+
+@inner_kernel
+def half_gini_on_grid(mean, sd, r, low, step, F):
+    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes `low + step * i`, from zeros F.
+
+    A component is evaluated at the nodes within its reach only; beyond it adds 1, through a running sum.
     """
+    M = mean.shape[1]
+    for i in range(M):
+        begin = math.ceil((mean[r, i] - FAR * sd[r, i] - low) / step)
+        end = int((mean[r, i] + FAR * sd[r, i] - low) / step) + 1
+        last = 0.0
+        for node in range(begin, end):
+            value = 0.5 * math.erfc((mean[r, i] - low - step * node) / sd[r, i] * math.sqrt(0.5))
+            F[node] += value - last
+            last = value
+        F[end] += 1.0 - last
+    total, p = 0.0, 0.0
+    for node in range(F.size):
+        p += F[node] / M
+        total += p * (1.0 - p)
+    return step * total
 
-    weights: FloatArray  # (m, n)
-    factor: FloatArray  # (m, rank)
 
+@kernel
+def fill_crps(mean, sd, y, max_nodes, out):
+    """Continuous ranked probability score E|X - y| - E|X - X'| / 2 of each row's mixture.
 
-def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
-    """Draws of f, or of observations, jointly over the rows of X, shape (m, n_samples).
-
-    Goes through all stored draws before it uses one again.
+    On a grid when it has at most `max_nodes` nodes, otherwise by pairs; both exact to rounding.
     """
-    where = [(chain, draw) for chain in source.chains for draw in range(chain.g.size)]
-    which = _shuffled(len(where), n_samples, rng)
-    sharpness = np.concatenate(source.sharpness)[which]
-    Z, atoms = add_constant(X), np.empty(len(X))
-    out = np.empty((len(X), n_samples))
-    with threadpool_limits(limits=1, user_api="blas"):
-        for value in np.unique(sharpness):
-            train, k = source.basis(value), arcsine_kernel(X, source.X, value)
-            conditional, nearest = _condition(train, X, k), np.argmax(k, axis=1).astype(np.int64)
-            inverse = _undo(source.model, train)
-            for column in np.flatnonzero(sharpness == value):
-                chain, draw = where[which[column]]
-                fill_atom_sums(Z, nearest, train, chain, draw, atoms)
-                out[:, column] = atoms + _draw_remainder(train, conditional, chain, draw, inverse, rng)
-                if noise:
-                    out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
-    return out
+    n_rows, M = mean.shape
+    for r in range(n_rows):
+        low, high, smallest, distance = math.inf, -math.inf, math.inf, 0.0
+        for i in range(M):
+            low = min(low, mean[r, i] - FAR * sd[r, i])
+            high = max(high, mean[r, i] + FAR * sd[r, i])
+            smallest = min(smallest, sd[r, i])
+            distance += mean_distance(mean[r, i] - y[r], sd[r, i]) / M
+        step = smallest / NODES_A_SD
+        n_nodes = (high - low) / step if step > 0.0 else math.inf
+        if n_nodes <= max_nodes:
+            spread = half_gini_on_grid(mean, sd, r, low, step, np.zeros(int(n_nodes) + 3))
+        else:
+            spread = half_gini_by_pairs(mean, sd, r)
+        out[r] = distance - spread
 
 
-def _shuffled(n: int, n_samples: int, rng: np.random.Generator) -> IntArray:
-    """`n_samples` of 0..n-1 in random order, each as often as any other, give or take one."""
-    rounds = [rng.permutation(n) for _ in range(-(-n_samples // n))]
-    return np.concatenate([*rounds, np.empty(0, np.int64)])[:n_samples].astype(np.int64)
-
-
-def _condition(train: Basis, X: FloatArray, k: FloatArray) -> Conditional:
-    eigenvalues = train.eigenvalues
-    kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues.max()
-    q = k @ train.basis
-    weights = np.divide(q, eigenvalues, out=np.zeros_like(q), where=kept)
-    # Pivoting makes the factor exact for repeated rows and for rows the training data contain.
-    K = arcsine_kernel(X, sharpness=train.sharpness)
-    packed, pivots, rank, _ = dpstrf(K - weights @ q.T, tol=1e-14, lower=1)
-    factor = np.empty((len(X), rank))
-    factor[pivots - 1] = np.tril(packed)[:, :rank]
-    return Conditional(weights, factor)
-
-
-def _undo(model: Model, train: Basis) -> FloatArray:
-    """What undoes the basis in a coefficient, shape (r, m): B' up to the weights, unless there are landmarks."""
-    if model.n_rest == 0:
-        return np.asarray(train.basis.T / model.weight)
-    return np.asarray(np.linalg.pinv(train.basis))
-
-
-def _draw_remainder(
-    train: Basis, conditional: Conditional, chain: Components, draw: int, inverse: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    g, sigma2 = chain.g[draw], chain.sigma2[draw]
-    spread = g * train.eigenvalues
-    sd = np.sqrt(spread * (sigma2 / (spread + sigma2)))
-    rotated = inverse @ chain.coefficient[draw]
-    e = spread * rotated + sd * rng.standard_normal(sd.size)
-    apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
-    return np.asarray(conditional.weights @ e + np.sqrt(g) * apart)
+@kernel
+def fill_log_density(mean, sd, y, out):
+    """Log density of each row's mixture at y, without underflow far away."""
+    n_rows, M = mean.shape
+    for r in range(n_rows):
+        largest, total = -math.inf, 0.0
+        for i in range(M):
+            z = (y[r] - mean[r, i]) / sd[r, i]
+            value = -0.5 * z * z - math.log(sd[r, i])
+            if value > largest:
+                total = total * math.exp(largest - value) + 1.0 if total > 0.0 else 1.0
+                largest = value
+            elif value > -math.inf:
+                total += math.exp(value - largest)
+        out[r] = largest + math.log(total / M) - 0.5 * math.log(2.0 * math.pi)

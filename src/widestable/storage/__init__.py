@@ -1,10 +1,8 @@
 """Fitted models in a file: a zip of JSON and npy arrays, versioned and checksummed, without pickle.
 
 `meta.json` holds the numbers, and for each array its shape, type and SHA-256; the archive's comment is the SHA-256 of
-`meta.json`. Members are stored without compression, so that none is larger than the file itself. Format 2 keeps no
-eigenvectors (those of another machine may differ in sign, and nothing in the file depends on them), and the sharpness
-of each draw; format 3 tells how many landmarks stand for the rows. Formats 1 and 2 are read too, and later versions of
-the library must read all three.
+`meta.json`. Members are stored without compression, so that none is larger than the file itself. No eigenvectors are
+kept: those of another machine may differ in sign, and nothing in the file depends on them.
 """
 
 from __future__ import annotations
@@ -12,21 +10,40 @@ from __future__ import annotations
 import logging
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
+from ..inputs import TrainingData
 from ..posterior import Posterior
 from .archive import VERSION, UnreadableFileError, read_archive, write_archive
 from .checks import check_numbers, check_shapes, refuse_too_large
-from .contents import MODEL_NUMBERS, arrays_of, from_plain, meta_of, posterior_of, upgrade
+from .contents import arrays_of, from_plain, meta_of, posterior_of
 
-__all__ = ["MODEL_NUMBERS", "UnreadableFileError", "read", "write"]
+__all__ = ["UnreadableFileError", "read", "read_checkpoint", "write"]
 
 logger = logging.getLogger(__name__)
 
+# Parameters of the estimator that change no draw.
+FREE = {"n_jobs", "progress"}
+
 
 def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[str, Any], names: Any = None) -> None:
-    """Write a posterior and the estimator's parameters; the file appears whole or not at all."""
+    """Write a posterior and the estimator's parameters; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; an existing one is replaced.
+    posterior : Posterior
+        Data and draws.
+    parameters : dict
+        Parameters of the estimator.
+    names : sequence of str, optional
+        Names of the inputs.
+    """
     write_archive(Path(path), meta_of(posterior, parameters, names), arrays_of(posterior))
     logger.debug("Wrote %s, format %d", path, VERSION)
 
@@ -37,11 +54,38 @@ def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
         return _read_open(path, file)
 
 
+def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters: dict[str, Any]) -> Posterior | None:
+    """The posterior to go on from, or None when there is no file; data and parameters must be the same.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The checkpoint.
+    data : TrainingData
+        What is to be fitted.
+    parameters : dict
+        Parameters of the estimator.
+
+    Returns
+    -------
+    Posterior or None
+    """
+    if not Path(path).exists():
+        return None
+    posterior, saved = read(path)
+    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in ("X", "y", "weight"))
+    differing = [name for name, value in parameters.items() if name not in FREE and saved.get(name) != value]
+    if not same_data or differing:
+        what = "other data" if not same_data else f"another {differing[0]}"
+        raise ValueError(f"The checkpoint {os.fspath(path)!r} was made with {what}: delete it to start anew.")
+    logger.info("Going on from the checkpoint %s, after %d sweeps per chain", os.fspath(path), posterior.n_sweeps)
+    return replace(posterior, data=data, sample=replace(posterior.sample, interrupted=False))
+
+
 def _read_open(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[Posterior, dict[str, Any]]:
     """Whatever goes wrong from here on, the file is to blame."""
     try:
         meta, arrays = read_archive(file)
-        upgrade(meta, arrays)
         check_shapes(meta, arrays)
         check_numbers(meta, arrays)
         refuse_too_large(meta, arrays)

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT, VERSION = "widestable model", 3
+FORMAT, VERSION = "widestable model", 1
 META = "meta.json"
 MAX_META = 1 << 24
 TYPES = {"<f8", "<i8"}
@@ -29,10 +29,10 @@ class UnreadableFileError(ValueError):
     Examples
     --------
     >>> import tempfile
-    >>> from widestable import Posterior
+    >>> from widestable import StableRegressor
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     try:
-    ...         Posterior.load(file.name)
+    ...         StableRegressor.load(file.name)
     ...     except UnreadableFileError:
     ...         print("an empty file is no model")
     an empty file is no model
@@ -99,9 +99,9 @@ def _read_meta(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise UnreadableFileError("it is damaged (meta.json is no JSON); save the model again.") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise UnreadableFileError("it is not a widestable model; pass a file written by save.")
-    if meta["version"] not in range(1, VERSION + 1):
+    if meta["version"] != VERSION:
         raise UnreadableFileError(
-            f"it has format {meta['version']}, and this version of widestable reads formats 1 to {VERSION}; "
+            f"it has format {meta['version']}, and this version of widestable reads format {VERSION}; "
             "install a newer widestable."
         )
     if _sha256(blob) != archive.comment.decode(errors="replace"):

@@ -8,47 +8,69 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.chain import MOVES
 from ..engine.draws import OF_ATOMS
-from ..engine.state import capacity
+from ..engine.model import capacity
+from ..engine.tree import node_ranges
 from ..parameters import MAX_ATOMS
+from ..predict.components import MAX_LAWS
 from .archive import Arrays, UnreadableFileError, require
 
 # Largest |log nu| and |log sigma2|, beyond any run.
 MAX_LOG = 1e4
 # Arrays of whole numbers.
-COUNTS = (".rows", ".n_atoms", ".place")
+COUNTS = ("rows", ".n_atoms", ".tally")
 # Arrays that may hold infinity, the sharpness of sign units.
-MAY_BE_INFINITE = ("model.grid", "sharpness")
+MAY_BE_INFINITE = (".parameters", ".sharpness")
 
 
 def check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     """Compiled code trusts shapes and counts, so they are checked here."""
     n, d = arrays["data.X"].shape
-    n_rows, n_moves = arrays["model.rows"].size, arrays["state0.log_step"].size
-    n_draws = sum(n for _, n in meta["rounds"])
+    n_rows, m = arrays["model.rows"].size, arrays["model.landmark_rows"].size
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
-    n_grid = arrays["model.grid"].size
-    expected |= {"model.rows": (n_rows,), "model.grid": (n_grid,), "model.grid_log_prior": (n_grid,)}
-    m, r = meta["rank"]
-    require(type(m) is int and type(r) is int and (m == r == n or 0 < r < m <= n), "the rank of the remainder")
+    expected |= {"model.rows": (n_rows,), "model.landmark_rows": (m,)}
+    expected["model.node_rows"] = (len(arrays["model.node_rows"]), 2)
     for c in range(meta["n_chains"]):
-        total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
-        of_draws: dict[str, tuple[int, ...]] = {"theta": (3,), "f": (n_rows,), "coefficient": (m,)}
-        of_draws |= dict.fromkeys(("sharpness", "log_density", "n_atoms"), ())
-        expected |= {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
-        expected |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
-        expected |= {f"state{c}.theta": (3,), f"state{c}.h": (left, d + 1), f"state{c}.place": (1,)}
-        expected |= {f"state{c}.log_mark": (left,), f"state{c}.log_step": (n_moves,)}
+        expected |= _shapes_of_chain(meta, arrays, c, (n_rows, m, d))
         require(bool(np.all(arrays[f"chain{c}.n_atoms"] >= 0)), "a negative number of atoms")
-        require(bool(np.isin(arrays[f"chain{c}.sharpness"], arrays["model.grid"]).all()), "the sharpness of a draw")
-        require(0 <= int(arrays[f"state{c}.place"][0]) < n_grid, "the sharpness of a chain")
     require({name: array.shape for name, array in arrays.items()} == expected, "shapes of arrays")
     finite = [np.isfinite(array).all() for name, array in arrays.items() if not name.endswith(MAY_BE_INFINITE)]
-    require(all(finite) and bool(np.all(arrays["model.grid"] > 0.0)), "numbers that are not finite")
+    require(all(finite), "numbers that are not finite")
     is_count = {name: array.dtype.kind == "i" for name, array in arrays.items()}
     require(all(is_count[name] == name.endswith(COUNTS) for name in arrays), "types of arrays")
-    rows = arrays["model.rows"]
-    require(n > 0 and n_draws > 0 and bool(np.all((rows >= 0) & (rows < n))), "counts")
+    _check_rows(meta, arrays)
+
+
+def _shapes_of_chain(
+    meta: dict[str, Any], arrays: Arrays, c: int, sizes: tuple[int, int, int]
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of the draws of a chain and of the state it goes on from."""
+    n_rows, m, d = sizes
+    n_draws = sum(n for _, n in meta["rounds"])
+    total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
+    of_draws: dict[str, tuple[int, ...]] = {"f": (n_rows,), "coefficient": (m,), "relevance": (d,)}
+    of_draws |= dict.fromkeys(("alpha", "log_nu", "log_sigma2", "sharpness", "log_density", "n_atoms"), ())
+    of_state = {"parameters": (4,), "relevance": (d,), "h": (left, d + 1), "log_mark": (left,)}
+    of_state |= {"log_step": (len(MOVES),), "tally": (len(MOVES), 2)}
+    shapes = {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
+    shapes |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
+    return shapes | {f"state{c}.{name}": shape for name, shape in of_state.items()}
+
+
+def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
+    """Rows that are named exist, and the tree is the tree over these rows."""
+    n, rank_left = len(arrays["data.X"]), meta["model"]["n_rest"]
+    rows, m = arrays["model.rows"], arrays["model.landmark_rows"].size
+    nodes = arrays["model.node_rows"]
+    require(n > 0 and len(meta["rounds"]) > 0 and all(n_draws > 0 for _, n_draws in meta["rounds"]), "counts")
+    require(bool(np.all((rows >= 0) & (rows < n))), "stored rows")
+    landmarks = arrays["model.landmark_rows"]
+    require(bool(np.all((landmarks >= 0) & (landmarks < n))), "landmarks")
+    is_whole = m == n and rank_left == 0 and len(nodes) == 0
+    is_low = type(rank_left) is int and 0 < n - rank_left < m <= n
+    require(is_whole or is_low, "the rank of the remainder")
+    require(len(nodes) == 0 or np.array_equal(nodes, node_ranges(n)), "the tree over the rows")
 
 
 def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
@@ -62,17 +84,22 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     names, d = meta["feature_names"], arrays["data.X"].shape[1]
     require(names is None or (len(names) == d and all(isinstance(name, str) for name in names)), "names of columns")
     for c in range(meta["n_chains"]):
-        for theta in (arrays[f"chain{c}.theta"], arrays[f"state{c}.theta"][None, :]):
-            in_range = (theta[:, 0] > 0.0) & (theta[:, 0] <= 2.0) & np.all(np.abs(theta[:, 1:]) < MAX_LOG, axis=1)
-            require(bool(np.all(in_range)), "alpha, nu or sigma2")
+        of_draws = np.column_stack([arrays[f"chain{c}.{name}"] for name in ("alpha", "log_nu", "log_sigma2")])
+        theta = np.concatenate([of_draws, arrays[f"state{c}.parameters"][None, :3]])
+        in_range = (theta[:, 0] > 0.0) & (theta[:, 0] <= 2.0) & np.all(np.abs(theta[:, 1:]) < MAX_LOG, axis=1)
+        require(bool(np.all(in_range)), "alpha, nu or sigma2")
+        law = [arrays[f"chain{c}.{name}"].ravel() for name in ("sharpness", "relevance")]
+        law += [arrays[f"state{c}.parameters"][3:], arrays[f"state{c}.relevance"]]
+        require(bool(np.all(np.concatenate(law) > 0.0)), "the sharpness or the relevance")
 
 
 def refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
     """A small file can ask for large matrices: kernels of all rows, and room for atoms."""
     n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
-    used = [arrays[f"chain{c}.sharpness"] for c in range(meta["n_chains"])]
-    n_kernels = len(np.unique(np.concatenate(used))) + meta["n_chains"]
-    n_bytes = 8 * (n_kernels * n * meta["rank"][1] + 3 * meta["n_chains"] * room * (3 * room + 2 * n))
+    n_kernels, rank = meta["n_chains"] * (1 + MAX_LAWS), n - meta["model"]["n_rest"]
+    if not meta["model"]["infer_sharpness"]:
+        n_kernels = 1
+    n_bytes = 8 * (n_kernels * n * rank + 3 * meta["n_chains"] * room * (3 * room + 2 * n))
     if n_bytes > memory():
         raise UnreadableFileError(
             f"the model needs {n_bytes / 2**30:.3g} GiB of memory, and this machine has {memory() / 2**30:.3g}; "

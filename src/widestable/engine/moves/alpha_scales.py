@@ -5,33 +5,34 @@ from __future__ import annotations
 import math
 
 from ..._jit import inner_kernel
-from ..jump_measure import log_nu_offset
-from ..names import ALPHA, ATOMS, LOG_NU, LOG_SIGMA2
+from ...stable import log_nu_offset
 from ..priors import log_prior_alpha, log_prior_log_nu
 from ..system import log_likelihood
+from .accept import accept
 
 
 @inner_kernel
-def move_alpha_scales(chain, model, work, rng, step, current):
-    """Random walk on alpha at fixed scales; returns (accepted, log likelihood)."""
-    alpha, log_nu = chain.theta[ALPHA], chain.theta[LOG_NU]
+def move_alpha_scales(chain, model, work, rng, step):
+    """Random walk on alpha at fixed scales; returns 1 when accepted."""
+    alpha, log_nu = chain.alpha, chain.log_nu
     new = alpha + step * rng.standard_normal()
     if log_prior_alpha(new, model) == -math.inf:
-        return 0, current
+        return 0
     log_n = math.log(model.n_atoms)
     log_nu_new = log_nu + log_nu_offset(new, model.n_atoms) - log_nu_offset(alpha, model.n_atoms)
     ratio = new / alpha
     # gamma' = N (gamma/N)^ratio: the Jacobian is the product of ratio (gamma/N)^(ratio - 1).
-    log_jacobian = chain.counts[ATOMS] * math.log(ratio)
-    for k in range(chain.counts[ATOMS]):
+    log_jacobian = chain.n_atoms * math.log(ratio)
+    for k in range(chain.n_atoms):
         log_jacobian += (ratio - 1.0) * (chain.log_mark[k] - log_n)
-    value = log_likelihood(chain, model, work, new, log_nu_new, chain.theta[LOG_SIGMA2], chain.log_group_scale)
-    log_ratio = value - current + log_jacobian
-    log_ratio += log_prior_log_nu(log_nu_new, model) - log_prior_log_nu(log_nu, model)
-    if not math.log(1.0 - rng.random()) < log_ratio:
-        return 0, current
-    chain.theta[ALPHA] = new
-    chain.theta[LOG_NU] = log_nu_new
-    for k in range(chain.counts[ATOMS]):
+    value = log_likelihood(chain, model, work, new, log_nu_new, chain.log_sigma2, chain.log_group_scale)
+    log_ratio = value - chain.log_likelihood + log_jacobian
+    log_ratio += log_prior_log_nu(log_nu_new, chain.kernel, model) - log_prior_log_nu(log_nu, chain.kernel, model)
+    if not accept(rng, log_ratio):
+        return 0
+    chain.alpha = new
+    chain.log_nu = log_nu_new
+    chain.log_likelihood = value
+    for k in range(chain.n_atoms):
         chain.log_mark[k] = log_n + ratio * (chain.log_mark[k] - log_n)
-    return 1, value
+    return 1

@@ -1,77 +1,88 @@
-"""Move the loose atom to another hyperplane: the step all geometric moves share."""
+"""Move the loose atom to another hyperplane: the step that all geometric moves share."""
 
 from __future__ import annotations
 
-import math
-
+from ..._algebra import add_row
 from ..._jit import inner_kernel
-from ..jump_measure import log_scale_of_mark
-from ..loose import accept_new, accept_products, evaluate, log_gain
-from ..names import ALPHA, LOG_NU, A, B
-from ..row_products import weigh_pattern
+from ..groups import weigh_pattern
+from ..kernel import unit
+from ..loose import evaluate, log_gain, log_scale
 from ..tree import find_flips, flip_products
-from ..unit import add_row, unit
+from .accept import accept
 
 
 @inner_kernel
 def try_hyperplane(chain, model, work, rng, k, log_ratio):
-    """Accept or reject `work.h_new`, whose projections are in `work.projection_new`.
+    """Accept or reject `work.proposed.h`, whose projections are known, for the loose atom k; returns 1 when accepted.
 
-    Only rows whose unit value changes cost anything: O(n F) for F changed rows, and nothing when F = 0.
-    `log_ratio` is the proposal's correction. Returns 1 when accepted.
+    `log_ratio` is the correction for the proposal. Only rows where the unit changes its value cost anything: O(n F) for
+    F such rows, and nothing when F = 0.
     """
-    n = work.tau.size
+    old, new, kernel = work.loose, work.proposed, chain.kernel
+    n = old.tau.size
     changed = False
     for i in range(n):
-        work.tau_new[i] = unit(work.projection_new[i], model.sharpness)
-        changed = changed or work.tau_new[i] != work.tau[i]
+        new.tau[i] = unit(new.projection[i], kernel.sharpness)
+        changed = changed or new.tau[i] != old.tau[i]
     if not changed:
-        if log_ratio < 0.0 and rng.random() >= math.exp(log_ratio):
+        if log_ratio < 0.0 and not accept(rng, log_ratio):
             return 0
-        for j in range(work.h_new.size):
-            chain.h[k, j] = work.h_new[j]
+        set_hyperplane(chain, k, new.h)
         for i in range(n):
-            work.projection[i] = work.projection_new[i]
+            old.projection[i] = new.projection[i]
         return 1
-    for j in range(work.t.size):
-        work.t_new[j] = work.t[j]
+    for j in range(old.t.size):
+        new.t[j] = old.t[j]
     for i in range(n):
-        if work.tau_new[i] != work.tau[i]:
-            add_row(model.basis, i, work.tau_new[i] - work.tau[i], work.t_new)
-    weigh_pattern(chain, model, work.tau_new, work.c_new, work.number_new)
-    if not evaluate(chain, model, work, work.tau_new, work.t_new, work.c_new, work.s_new, work.number_new):
+        if new.tau[i] != old.tau[i]:
+            add_row(kernel.basis, i, new.tau[i] - old.tau[i], new.t)
+    weigh_pattern(chain, model, new)
+    if not evaluate(chain, model, work, new):
         return 0
-    if not is_accepted(chain, work, rng, k, log_ratio):
+    if not accept(rng, log_ratio + log_gain_of_proposal(chain, work, k)):
         return 0
-    accept_new(chain, work, work.h_new, k)
+    set_hyperplane(chain, k, new.h)
+    # The two change places, so that the accepted one is where the loose atom is.
+    work.loose, work.proposed = new, old
     return 1
 
 
 @inner_kernel
-def is_accepted(chain, work, rng, k, log_ratio):
-    """Metropolis-Hastings for the numbers of the loose atom, where it is and where it is proposed to be."""
-    log_v = log_scale_of_mark(chain.log_mark[k], chain.theta[ALPHA], chain.theta[LOG_NU])
-    log_ratio += log_gain(log_v, work.number_new[A], work.number_new[B])
-    log_ratio -= log_gain(log_v, work.number[A], work.number[B])
-    return math.log(1.0 - rng.random()) < log_ratio
+def log_gain_of_proposal(chain, work, k):
+    """Log likelihood of the loose atom k where it is proposed to be, less that where it is."""
+    log_v = log_scale(chain, k)
+    new, old = work.proposed, work.loose
+    return log_gain(log_v, new.a, new.b) - log_gain(log_v, old.a, old.b)
+
+
+@inner_kernel
+def set_hyperplane(chain, k, h):
+    """Put atom k at the hyperplane h."""
+    for j in range(h.size):
+        chain.h[k, j] = h[j]
 
 
 @inner_kernel
 def try_flips(chain, model, work, rng, k):
-    """The same for sign units over many rows: only rows that a tree cannot rule out are looked at."""
-    n_flipped = find_flips(model, work, chain.h[k], work.h_new)
-    if n_flipped > 0:
-        flip_products(chain, model, work, n_flipped)
-        # The pattern itself is needed beside an equal one only: flipped here, and back when rejected.
-        flip_rows(work.tau, work.flipped, n_flipped)
-        ok = evaluate(chain, model, work, work.tau, work.t_new, work.c_new, work.s_new, work.number_new)
-        if not ok or not is_accepted(chain, work, rng, k, 0.0):
-            flip_rows(work.tau, work.flipped, n_flipped)
-            return 0
-        accept_products(chain, work, work.h_new, k)
+    """The same for sign units over many rows: only rows that the tree cannot rule out are looked at."""
+    old, new = work.loose, work.proposed
+    for j in range(old.t.size):
+        new.t[j] = old.t[j]
+    n_flipped = find_flips(chain.kernel, model, work, chain.h[k], new.h, old.tau, new.t)
+    if n_flipped == 0:
+        set_hyperplane(chain, k, new.h)
         return 1
-    for j in range(work.h_new.size):
-        chain.h[k, j] = work.h_new[j]
+    flip_products(chain, model, work, n_flipped)
+    # Copying whole patterns would cost O(n): flip the rows in place, and flip them back on rejection.
+    tau = old.tau
+    old.tau, new.tau = new.tau, tau
+    flip_rows(tau, work.flipped, n_flipped)
+    if not evaluate(chain, model, work, new) or not accept(rng, log_gain_of_proposal(chain, work, k)):
+        flip_rows(tau, work.flipped, n_flipped)
+        old.tau, new.tau = new.tau, old.tau
+        return 0
+    set_hyperplane(chain, k, new.h)
+    work.loose, work.proposed = new, old
     return 1
 
 

@@ -1,7 +1,8 @@
-"""nu and sigma2 together, with the noise outside the leading dimensions held: a remainder of low rank counts there too.
+"""nu and sigma2 together, with the noise outside the leading dimensions held.
 
-Over many rows that noise, g times the rest's eigenvalue plus sigma2, is known so well that neither of the two can move
-alone, and a chain that starts with the wrong share would keep it for thousands of sweeps.
+A remainder of low rank counts there too. Over many rows that noise, g times the rest's eigenvalue plus sigma2, is known
+so well that neither of the two can move alone, and a chain that starts with the wrong share would keep it for thousands
+of sweeps.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import math
 
 from ..._jit import inner_kernel
-from ..jump_measure import log_remainder
-from ..names import ALPHA, GROUPS, LOG_NU, LOG_SIGMA2
+from ...stable import log_remainder_of_one
 from ..priors import log_prior_log_nu, log_prior_log_sigma2
 from ..system import log_likelihood
+from .accept import accept
 
 
 @inner_kernel
@@ -25,26 +26,27 @@ def take_up(log_sigma2, noise):
 
 
 @inner_kernel
-def move_noise_share(chain, model, work, rng, step, current):
-    """Random walk on log nu at fixed marks, sigma2 taking up the difference; returns (accepted, log likelihood)."""
-    alpha, log_nu, log_sigma2 = chain.theta[ALPHA], chain.theta[LOG_NU], chain.theta[LOG_SIGMA2]
+def move_noise_share(chain, model, work, rng, step):
+    """Random walk on log nu at fixed marks while sigma2 takes up the difference; returns 1 when accepted."""
+    alpha, log_nu, log_sigma2, kernel = chain.alpha, chain.log_nu, chain.log_sigma2, chain.kernel
     change = step * rng.standard_normal()
     log_nu_new = log_nu + change
     # g is proportional to nu.
-    noise = math.exp(log_remainder(alpha, log_nu, model.n_atoms)) * model.rest_eigenvalue
+    noise = math.exp(log_remainder_of_one(alpha, log_nu, model.n_atoms)) * kernel.rest_eigenvalue
     log_sigma2_new, log_jacobian = take_up(log_sigma2, noise * (1.0 - math.exp(change)))
     if log_sigma2_new == -math.inf:
-        return 0, current
-    for i in range(chain.counts[GROUPS]):
+        return 0
+    for i in range(chain.n_groups):
         work.log_group_scale[i] = chain.log_group_scale[i] + change
     value = log_likelihood(chain, model, work, alpha, log_nu_new, log_sigma2_new, work.log_group_scale)
-    log_ratio = value - current + log_jacobian
-    log_ratio += log_prior_log_nu(log_nu_new, model) - log_prior_log_nu(log_nu, model)
+    log_ratio = value - chain.log_likelihood + log_jacobian
+    log_ratio += log_prior_log_nu(log_nu_new, kernel, model) - log_prior_log_nu(log_nu, kernel, model)
     log_ratio += log_prior_log_sigma2(log_sigma2_new) - log_prior_log_sigma2(log_sigma2)
-    if not math.log(1.0 - rng.random()) < log_ratio:
-        return 0, current
-    chain.theta[LOG_NU] = log_nu_new
-    chain.theta[LOG_SIGMA2] = log_sigma2_new
-    for i in range(chain.counts[GROUPS]):
+    if not accept(rng, log_ratio):
+        return 0
+    chain.log_nu = log_nu_new
+    chain.log_sigma2 = log_sigma2_new
+    chain.log_likelihood = value
+    for i in range(chain.n_groups):
         chain.log_group_scale[i] = work.log_group_scale[i]
-    return 1, value
+    return 1

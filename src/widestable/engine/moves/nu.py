@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import math
-
 from ..._jit import inner_kernel
-from ..names import ALPHA, GROUPS, LOG_NU, LOG_SIGMA2
 from ..priors import log_prior_log_nu
 from ..system import log_likelihood
+from .accept import accept
 
 
 @inner_kernel
-def move_nu(chain, model, work, rng, step, current):
-    """Random walk on log nu at fixed marks; returns (accepted, log likelihood)."""
-    log_nu = chain.theta[LOG_NU]
+def move_nu(chain, model, work, rng, step):
+    """Random walk on log nu at fixed marks; returns 1 when accepted."""
+    log_nu, kernel = chain.log_nu, chain.kernel
     change = step * rng.standard_normal()
-    for g in range(chain.counts[GROUPS]):
+    for g in range(chain.n_groups):
         work.log_group_scale[g] = chain.log_group_scale[g] + change
-    value = log_likelihood(
-        chain, model, work, chain.theta[ALPHA], log_nu + change, chain.theta[LOG_SIGMA2], work.log_group_scale
-    )
-    log_ratio = value - current + log_prior_log_nu(log_nu + change, model) - log_prior_log_nu(log_nu, model)
-    if not math.log(1.0 - rng.random()) < log_ratio:
-        return 0, current
-    chain.theta[LOG_NU] = log_nu + change
-    for g in range(chain.counts[GROUPS]):
+    value = log_likelihood(chain, model, work, chain.alpha, log_nu + change, chain.log_sigma2, work.log_group_scale)
+    log_ratio = value - chain.log_likelihood
+    log_ratio = log_ratio + log_prior_log_nu(log_nu + change, kernel, model) - log_prior_log_nu(log_nu, kernel, model)
+    if not accept(rng, log_ratio):
+        return 0
+    chain.log_nu = log_nu + change
+    chain.log_likelihood = value
+    for g in range(chain.n_groups):
         chain.log_group_scale[g] = work.log_group_scale[g]
-    return 1, value
+    return 1

@@ -1,15 +1,15 @@
-"""Reflection of a hyperplane in a data point near it: h' = h - 2 (h.z) z, which flips that point."""
+"""Reflection of a hyperplane in a row near it: h' = h - 2 (h.z) z / |z|^2, which flips that row."""
 
 from __future__ import annotations
 
 import math
 
+from ..._algebra import draw_weighted
 from ..._jit import inner_kernel
-from ..large import draw_weighted
-from ..unit import project
+from ..kernel import project
 from .hyperplane import try_hyperplane
 
-# Points farther than this (in the cosine to the hyperplane) are drawn about as rarely as any.
+# Rows farther than this (in the cosine to the hyperplane) are drawn about as rarely as any.
 NEAR = 0.02
 
 
@@ -26,17 +26,18 @@ def nearness(projection, row_norm, norm, weights):
 @inner_kernel
 def reflect(chain, model, work, rng, k):
     """One reflection of the loose atom k in a row drawn near its hyperplane; returns 1 when accepted."""
-    n, width = model.Z.shape
+    kernel, old, new = chain.kernel, work.loose, work.proposed
+    n, width = kernel.Z.shape
     norm = 0.0
     for j in range(width):
         norm += chain.h[k, j] ** 2
     norm = math.sqrt(norm)
-    total = nearness(work.projection, model.row_norm, norm, work.weights)
+    total = nearness(old.projection, kernel.row_norm, norm, work.weights)
     i = draw_weighted(work.weights, n, total, rng)
-    step = 2.0 * work.projection[i] / model.row_norm[i] ** 2
+    step = 2.0 * old.projection[i] / kernel.row_norm[i] ** 2
     for j in range(width):
-        work.h_new[j] = chain.h[k, j] - step * model.Z[i, j]
-    project(work.h_new, model.Z, work.projection_new)
+        new.h[j] = chain.h[k, j] - step * kernel.Z[i, j]
+    project(new.h, kernel.Z, new.projection)
     # |h.z_i| is the same on both sides, so only the sums of the weights differ.
-    total_new = nearness(work.projection_new, model.row_norm, norm, work.weights)
+    total_new = nearness(new.projection, kernel.row_norm, norm, work.weights)
     return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new))

@@ -1,0 +1,78 @@
+"""A posterior as tables: a pandas summary, acceptance rates, an ArviZ tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._types import FloatArray
+from .engine.chain import MOVES
+from .engine.run import Sample
+from .inputs import unscale_outputs
+
+if TYPE_CHECKING:
+    from .posterior import Posterior
+
+PARAMETERS = ("alpha", "nu", "sigma2", "sharpness")
+QUANTILES = {"median": 0.5, "5%": 0.05, "95%": 0.95}
+
+
+def acceptance(sample: Sample) -> Any:
+    """Acceptance rate of each kind of move that was tried since warm-up, one column per chain."""
+    import pandas  # type: ignore[import-untyped]
+
+    tallies = np.stack([state.tally for state in sample.states], axis=1)
+    tried = tallies[:, :, 0].sum(axis=1) > 0
+    rates = tallies[tried, :, 1] / np.maximum(tallies[tried, :, 0], 1)
+    moves = [move for move, flag in zip(MOVES, tried, strict=True) if flag]
+    return pandas.DataFrame(rates, index=moves, columns=range(len(sample.states)))
+
+
+def summary(posterior: Posterior) -> Any:
+    """See `Posterior.summary`."""
+    import pandas
+
+    found = dict(zip(posterior.names, zip(*posterior.convergence(), strict=True), strict=True))
+    table: dict[str, dict[str, float]] = {}
+    for name in PARAMETERS:
+        values = getattr(posterior, name)
+        row = {label: _quantile(values, q) for label, q in QUANTILES.items()}
+        table[name] = row | dict(zip(("rhat", "ess"), found.get(name, (np.nan, np.nan)), strict=True))
+    of_f = [found[name] for name in posterior.names[len(posterior.inferred) :]]
+    table["f (worst)"] = {"rhat": max(r for r, _ in of_f), "ess": min(e for _, e in of_f)}
+    for move, rate in acceptance(posterior.sample).mean(axis=1).items():
+        table[f"move: {move}"] = {"accepted": rate}
+    return pandas.DataFrame.from_dict(table, orient="index")
+
+
+def _quantile(values: FloatArray, q: float) -> float:
+    """A quantile; infinity, the sharpness of sign units, is no number to interpolate with."""
+    return float(np.quantile(values, q, method="linear" if np.isfinite(values).all() else "lower"))
+
+
+def to_arviz(posterior: Posterior, log_likelihood: bool, posterior_predictive: bool, rng: np.random.Generator) -> Any:
+    """See `Posterior.to_arviz`."""
+    from arviz_base import from_dict
+
+    data, rows, f = posterior.data, posterior.model.rows, posterior.f
+    y = unscale_outputs(data.y[rows], data.scaling)
+    groups: dict[str, dict[str, Any]] = {
+        "posterior": {name: getattr(posterior, name) for name in (*posterior.inferred, "f")},
+        "sample_stats": {"lp": posterior.log_density, "n_atoms": posterior.n_atoms},
+        "observed_data": {"y": y},
+    }
+    noise_sd = np.sqrt(posterior.sigma2)[:, :, None]
+    if log_likelihood:
+        groups["log_likelihood"] = {"y": _log_normal(y, f, noise_sd / np.sqrt(data.weight[rows]))}
+    if posterior_predictive:
+        groups["posterior_predictive"] = {"y": f + noise_sd * rng.standard_normal(f.shape)}
+    tree = from_dict(groups, dims={"f": ["row"], "y": ["row"]}, coords={"row": rows})
+    rates = acceptance(posterior.sample)
+    stats = tree["sample_stats"].to_dataset().assign_coords(move=list(rates.index))
+    tree["sample_stats"] = stats.assign(acceptance_rate=(("chain", "move"), rates.to_numpy().T))
+    return tree
+
+
+def _log_normal(y: FloatArray, mean: FloatArray, sd: FloatArray) -> FloatArray:
+    return np.asarray(-0.5 * ((y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi))
