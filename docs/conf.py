@@ -58,7 +58,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # Names of this package must resolve. Those of others would need their inventories, which a build would have to fetch.
 nitpicky = True
-PUBLIC = r"widestable(\.(exact|jumps|plots|report|stable|network|diagnostics|storage|experiments\.datasets))?\.\w+"
+PUBLIC = r"widestable(\.(exact|jumps|plots|report|stable|network|diagnostics|storage))?\.\w+"
 nitpick_ignore_regex = [("py:.*", rf"(?!{PUBLIC}$).*")]
 
 # --- Looks -----------------------------------------------------------------------------------------------
