@@ -1,4 +1,4 @@
-"""How the documentation is built: `make docs`. Nothing is fetched while building or reading, so it works offline."""
+"""Sphinx configuration for `make docs`. Neither building nor reading the pages needs a network."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "code"
 
-# --- Pages with code: run by every build, and an error in a cell is an error of the build ------------------
+# --- Pages with code: every build runs them, and an error in a cell fails the build ------------------------
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_merge_streams = True
 nb_render_markdown_format = "gfm"
-# Without these no page asks for scripts from elsewhere.
+# An empty mapping keeps pages from loading scripts from other sites.
 nb_ipywidgets_js: dict[str, Any] = {}
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
-# A profile of its own, so that a reader's startup files change nothing and kernels keep quiet about local sockets.
+# A separate IPython profile, so that the user's startup files have no effect and no messages about sockets appear.
 os.environ["IPYTHONDIR"] = str(HERE / "_build" / "ipython")
 kernel_config = HERE / "_build" / "ipython" / "profile_default" / "ipython_kernel_config.py"
 kernel_config.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +56,12 @@ add_module_names = False
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-# Names of this package must resolve. Those of others would need their inventories, which a build would have to fetch.
+# Names of this package must resolve. Names of other packages would need inventories from the network.
 nitpicky = True
-PUBLIC = r"widestable(\.(exact|jumps|plots|report|stable|network|diagnostics|storage|experiments\.datasets))?\.\w+"
+PUBLIC = r"widestable(\.(exact|jumps|plots|report|stable|network|diagnostics|storage))?\.\w+"
 nitpick_ignore_regex = [("py:.*", rf"(?!{PUBLIC}$).*")]
 
-# --- Looks -----------------------------------------------------------------------------------------------
+# --- Appearance ------------------------------------------------------------------------------------------
 
 html_theme = "furo"
 html_title = "widestable"
@@ -73,35 +73,14 @@ html_copy_source = False
 pygments_style = "friendly"
 copybutton_exclude = ".linenos, .gp, .go"
 
-ENTRY = re.compile(r"^(\*{0,2}\w[\w, ]*) : (.+)$")
-SECTIONS = {"Parameters", "Attributes"}
-
-
-def split_entries(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Move the text after `name :` to a line of its own.
-
-    Our docstrings put types into the signature and describe a parameter right after its name; numpydoc takes what
-    stands there for a type.
-    """
-    result: list[str] = []
-    section = ""
-    for number, line in enumerate(lines):
-        if number + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[number + 1]):
-            section = line
-        entry = ENTRY.match(line) if section in SECTIONS else None
-        result.extend([entry[1], f"    {entry[2]}"] if entry else [line])
-    lines[:] = result
-
 
 def name_aliases(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Write `ArrayLike | None` where Sphinx leaves the type that stands for an alias."""
+    """Replace Sphinx's placeholders for type aliases by their names, as in `ArrayLike | None`."""
     found = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
     return found[0], found[1]
 
 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", name_aliases)
-    # Before numpydoc, which listens with the usual priority of 500.
-    app.connect("autodoc-process-docstring", split_entries, priority=100)

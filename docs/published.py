@@ -1,4 +1,4 @@
-"""Tables of other pages, for pages that quote them: what is quoted is what that page says on the day of the build."""
+"""Read tables of other pages, so that a page quotes what the other one says on the day of the build."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ Table = dict[str, dict[str, str]]
 
 
 def read_table(page: str, heading: str) -> Table:
-    """The first table under a heading: text of each cell, by the name of its row and of its column.
+    """Return the first table under a heading: the text of each cell, by row name and column name.
 
     Parameters
     ----------
-    page : a file beside this one.
-    heading : how its line begins, without the number signs.
+    page : str
+        Name of a file in this folder.
+    heading : str
+        Beginning of the heading, without the number signs.
     """
     lines = (HERE / page).read_text(encoding="utf-8").splitlines()
     (start,) = [i for i, line in enumerate(lines) if line.startswith("#") and line.lstrip("# ").startswith(heading)]
@@ -29,17 +31,17 @@ def read_table(page: str, heading: str) -> Table:
 
 
 def number(text: str) -> float:
-    """`**0.403 (0.010)**` without emphasis and standard error."""
+    """Return the number in a cell such as `**0.403 (0.010)**`, without emphasis and standard error."""
     return float(text.strip("*").split()[0])
 
 
 def smallest(table: Table, column: str, rows: list[str]) -> tuple[str, float]:
-    """Which of the rows has the smallest number in a column, and the number."""
+    """Return the name of the row with the smallest number in a column, and that number."""
     found = {name: number(table[name][column]) for name in rows if table[name][column] not in {"", "–"}}
     best = min(found, key=lambda name: found[name])
     return best, found[best]
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """A table."""
+    """Format a table as Markdown."""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows])

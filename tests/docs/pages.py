@@ -56,7 +56,7 @@ class Commands(NamedTuple):
 def commands(text: str) -> Commands:
     """What a text tells to run, in backquotes or at the beginning of an indented line."""
     targets = re.findall(r"(?:`|^    )make ([a-z][\w-]*)", text, re.MULTILINE)
-    return Commands(set(targets), set(re.findall(r"python -m benchmarks[. ](\w+)", text)))
+    return Commands(set(targets), set(re.findall(r"python -m studies\.benchmarks[. ](\w+)", text)))
 
 
 def run(page: Path) -> dict[str, Any]:
