@@ -1,0 +1,231 @@
+"""Starting values of the chains: where the Gaussian limit (alpha = 2) has its highest posterior density.
+
+Its log posterior has a gradient in closed form (`gaussian_limit`), so a quasi-Newton search from several points finds
+the modes in seconds, where chains would need thousands of sweeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from .._types import FloatArray
+from ..network import kernel_diagonal
+from .gaussian_limit import LOG_NU, LOG_SHARPNESS, LOG_SIGMA2, Known, Rows, Scales, log_posterior
+from .law import (
+    LOG_RELEVANCE_LIMIT,
+    LOG_SHARPNESS_HIGH,
+    LOG_SHARPNESS_LOW,
+    draw_log_relevance,
+    draw_log_sharpness,
+)
+
+MAX_ROWS = 500
+# Searches run on this many rows first; what they find is then improved on all.
+FEW_ROWS = 200
+# Number of optima worth improving: no fit has many more chains.
+MAX_OPTIMA = 8
+LOG_NU_RANGE, LOG_SIGMA2_RANGE = (-20.0, 20.0), (-18.0, 10.0)
+SHARPNESS_STARTS = (2.0, 0.5, 20.0)
+SIGMA2_START = 0.1
+# Relevance of the other inputs where a search starts with one that dominates.
+DOMINATED = 0.1
+# Optima no parameter of which differs by more are one optimum, found twice.
+SAME = 0.2
+# An optimum so much below the best in the log posterior is a trap, also if alpha < 2 judges differently.
+MAX_LOSS = 30.0
+# Standard deviation of the noise that tells chains with one optimum apart.
+JITTER = 0.1
+
+
+class Optimum(NamedTuple):
+    """Parameters of the law and of the Gaussian limit.
+
+    Attributes
+    ----------
+    log_relevance : FloatArray, shape (d,)
+    log_sharpness : float
+        Infinite for sign units.
+    log_nu : float
+    log_sigma2 : float
+    log_posterior : float
+        Up to a constant. Parameters that are fixed have no prior in it.
+    """
+
+    log_relevance: FloatArray
+    log_sharpness: float
+    log_nu: float
+    log_sigma2: float
+    log_posterior: float
+
+
+def gaussian_limit_optima(
+    rows: Rows, known: Known, scales: Scales, rng: np.random.Generator, n_starts: int = 8
+) -> list[Optimum]:
+    """Find distinct local maxima of the Gaussian limit's posterior density, best first.
+
+    Parameters
+    ----------
+    rows : Rows
+        At most 500 of them are used, evenly spread.
+    known : Known
+        Parameters that are fixed keep their values.
+    scales : Scales
+    rng : numpy.random.Generator
+        Draws some of the starting points from the prior.
+    n_starts : int
+        Number of searches.
+
+    Returns
+    -------
+    list of Optimum
+    """
+    rows = thin_rows(rows, MAX_ROWS)
+    few = thin_rows(rows, FEW_ROWS)
+    # One thread: the last bits of the optima, and so the draws, must not depend on the machine's load.
+    with threadpool_limits(limits=1, user_api="blas"):
+        starts = choose_starts(few, known, scales, rng, n_starts)
+        optima = distinct(climb(start, few, known, scales) for start in starts)
+        if len(few.y) < len(rows.y):
+            optima = distinct(climb(as_vector(optimum), rows, known, scales) for optimum in optima[:MAX_OPTIMA])
+    return optima
+
+
+def distinct(optima: Iterable[Optimum]) -> list[Optimum]:
+    """Those that differ in a parameter by more than 0.2, best first."""
+    kept: list[Optimum] = []
+    for optimum in sorted(optima, key=lambda optimum: -optimum.log_posterior):
+        place = as_vector(optimum)
+        if not any(np.allclose(place, as_vector(other), rtol=0.0, atol=SAME) for other in kept):
+            kept.append(optimum)
+    return kept
+
+
+def as_vector(optimum: Optimum) -> FloatArray:
+    """The vector of parameters that `log_posterior` takes."""
+    return np.array([*optimum.log_relevance, *optimum[1:4]])
+
+
+def spread(
+    optima: list[Optimum], equal: Optimum | None, known: Known, n_chains: int, rng: np.random.Generator
+) -> list[Optimum]:
+    """Choose one start per chain: the good optima in turn, best first, and `equal` for the last of several chains.
+
+    Chains from one optimum agree even where the posterior has others, so the last chain starts from equal relevances.
+    Jitter moves the parameters that are inferred; `log_posterior` is the value before.
+
+    Parameters
+    ----------
+    optima : list of Optimum
+        Best first. Those more than 30 below the best are left out: a chain might never leave them.
+    equal : Optimum or None
+        Best parameters at equal relevances (`optimum_of_equal_relevance`), None where relevances are fixed.
+    known : Known
+        What jitter leaves alone.
+    n_chains : int
+    rng : numpy.random.Generator
+    """
+    good = [optimum for optimum in optima if optimum.log_posterior >= optima[0].log_posterior - MAX_LOSS]
+    starts = [good[chain % len(good)] for chain in range(n_chains)]
+    if equal is not None and n_chains > 1:
+        starts[-1] = equal
+    return [_jittered(start, known, rng) for start in starts]
+
+
+def optimum_of_equal_relevance(rows: Rows, known: Known, scales: Scales, rng: np.random.Generator) -> Optimum | None:
+    """Find the best parameters given `r_j = 1/sqrt(d)`, or None where relevances are fixed."""
+    if known.log_relevance is not None:
+        return None
+    d = rows.X.shape[1]
+    given = known._replace(log_relevance=np.full(d, -0.5 * math.log(d)))
+    return gaussian_limit_optima(rows, given, scales, rng)[0]
+
+
+def thin_rows(rows: Rows, n_most: int) -> Rows:
+    """At most `n_most` rows, evenly spread over their order, in which near rows are together."""
+    n = len(rows.y)
+    keep = np.unique(np.linspace(0, max(n - 1, 0), min(n, n_most)).round().astype(np.intp))
+    return rows._replace(X=rows.X[keep], y=rows.y[keep], weight=rows.weight[keep])
+
+
+def choose_starts(
+    rows: Rows, known: Known, scales: Scales, rng: np.random.Generator, n_starts: int
+) -> list[FloatArray]:
+    """Equal relevances and ones, then those of many other candidates that fit best as they are."""
+    sharpness = [math.log(w) for w in SHARPNESS_STARTS] if known.log_sharpness is None else [known.log_sharpness]
+    starts = [
+        _start(log_r, log_w, rows, known)
+        for log_r, log_w in _candidates(rows.X.shape[1], sharpness, known, scales, rng, n_starts)
+    ]
+    starts = [start for i, start in enumerate(starts) if not any(np.array_equal(start, other) for other in starts[:i])]
+    others = sorted(starts[2:], key=lambda start: -log_posterior(start, rows, known, scales)[0])
+    return (starts[:2] + others)[:n_starts]
+
+
+def _candidates(
+    d: int, sharpness: list[float], known: Known, scales: Scales, rng: np.random.Generator, n_draws: int
+) -> Iterator[tuple[FloatArray, float]]:
+    """Log relevances and log sharpness of candidates for a start."""
+    if known.log_relevance is not None:
+        yield from product([known.log_relevance], sharpness)
+        return
+    yield from ((log_r, log_w) for log_w in sharpness for log_r in (np.full(d, -0.5 * math.log(d)), np.zeros(d)))
+    for j in range(d):
+        one_dominates = np.full(d, math.log(DOMINATED))
+        one_dominates[j] = 0.0
+        yield one_dominates, sharpness[j % len(sharpness)]
+    for _ in range(n_draws):
+        log_w = draw_log_sharpness(rng) if known.log_sharpness is None else known.log_sharpness
+        yield draw_log_relevance(d, scales.relevance, rng), log_w
+
+
+def _start(log_relevance: FloatArray, log_sharpness: float, rows: Rows, known: Known) -> FloatArray:
+    """The vector of parameters, with nu K of mean diagonal 1 where nu is inferred."""
+    k = kernel_diagonal(rows.X * np.exp(log_relevance), math.exp(log_sharpness)).mean() if len(rows.y) > 0 else 1.0
+    log_nu = -math.log(k) if known.log_nu is None else known.log_nu
+    log_sigma2 = math.log(SIGMA2_START) if known.log_sigma2 is None else known.log_sigma2
+    return np.array([*log_relevance, log_sharpness, log_nu, log_sigma2])
+
+
+def climb(start: FloatArray, rows: Rows, known: Known, scales: Scales) -> Optimum:
+    """Search from one starting point, inside the bounds."""
+    d = rows.X.shape[1]
+    is_free = np.append(np.full(d, known.log_relevance is None), [value is None for value in known[1:]])
+    bounds = np.array(
+        [(-LOG_RELEVANCE_LIMIT, LOG_RELEVANCE_LIMIT)] * d
+        + [(LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH), LOG_NU_RANGE, LOG_SIGMA2_RANGE]
+    )
+    theta = start.copy()
+
+    def loss(free: FloatArray) -> tuple[float, FloatArray]:
+        theta[is_free] = free
+        value, gradient = log_posterior(theta, rows, known, scales)
+        return -value, -gradient[is_free]
+
+    if is_free.any():
+        options = {"maxiter": 300, "ftol": 1e-8, "gtol": 1e-3}
+        free = np.clip(start, *bounds.T)[is_free]
+        theta[is_free] = minimize(loss, free, jac=True, method="L-BFGS-B", bounds=bounds[is_free], options=options).x
+    value = log_posterior(theta, rows, known, scales)[0]
+    return Optimum(theta[:d], theta[LOG_SHARPNESS], theta[LOG_NU], theta[LOG_SIGMA2], value)
+
+
+def _jittered(optimum: Optimum, known: Known, rng: np.random.Generator) -> Optimum:
+    d = optimum.log_relevance.size
+    noise = JITTER * rng.standard_normal(d + 3)
+    log_r, log_w, log_nu, log_sigma2 = optimum[:4]
+    if known.log_relevance is None:
+        log_r = np.clip(log_r + noise[:d], -LOG_RELEVANCE_LIMIT, LOG_RELEVANCE_LIMIT)
+    if known.log_sharpness is None:
+        log_w = min(max(log_w + noise[LOG_SHARPNESS], LOG_SHARPNESS_LOW), LOG_SHARPNESS_HIGH)
+    if known.log_nu is None:
+        log_nu += noise[LOG_NU]
+    if known.log_sigma2 is None:
+        log_sigma2 += noise[LOG_SIGMA2]
+    return Optimum(log_r, log_w, log_nu, log_sigma2, optimum.log_posterior)
