@@ -278,6 +278,19 @@ def test_wide_networks_and_the_limit_agree_in_the_plane(rng: np.random.Generator
     checks.check_same_law(draw_network(X, 10_000, alpha=0.8, nu=NU, random_state=rng, size=1500), limit)
 
 
+def test_draws_follow_their_random_state() -> None:
+    def draws(random_state: int | np.random.Generator | None) -> np.ndarray:
+        h = draw_hyperplanes(3, 1, random_state)
+        f = draw_process([[0.3]], alpha=1.2, nu=1.0, random_state=random_state)
+        g = draw_network([[0.3]], 5, alpha=1.2, nu=1.0, random_state=random_state)
+        return np.concatenate([h.ravel(), f.ravel(), g.ravel()])
+
+    np.testing.assert_array_equal(draws(4), draws(4))
+    assert np.all(draws(4) != draws(5))
+    assert np.all(draws(None) != draws(None))
+    assert draws(np.random.default_rng(4))[0] == draws(4)[0]
+
+
 # --- Errors ----------------------------------------------------------------------------------------------
 
 

@@ -91,7 +91,24 @@ def test_too_many_cells_says_how_many_and_what_else_to_use(rng: np.random.Genera
         build_partition(rng.normal(size=(30, 7)))
 
 
-@pytest.mark.parametrize("X", [[1.0, 2.0], [[np.nan]], [[np.inf, 1.0]], np.empty((0, 2))])
-def test_bad_inputs_are_refused(X: object) -> None:
-    with pytest.raises(ValueError, match="X"):
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1.0, 2.0], r"Expected X .* got shape \(2,\)\. Reshape a single input column"),
+        (np.empty((0, 2)), r"at least one row and one column, got shape \(0, 2\)"),
+        ([[0.0], [np.nan]], r"X holds nan at row 1, column 0 .* drop or fill"),
+        ([[np.inf, 1.0]], r"X holds inf at row 0, column 0"),
+    ],
+)
+def test_bad_inputs_are_refused(X: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         build_partition(X)
+
+
+def test_random_state_decides_the_estimates(rng: np.random.Generator) -> None:
+    """By default the partition depends on X alone."""
+    X = rng.normal(size=(6, 3))
+    one = build_partition(X, n_directions=10).q
+    np.testing.assert_array_equal(build_partition(X, n_directions=10).q, one)
+    np.testing.assert_array_equal(build_partition(X, n_directions=10, random_state=np.random.default_rng(0)).q, one)
+    assert not np.array_equal(build_partition(X, n_directions=10, random_state=1).q, one)

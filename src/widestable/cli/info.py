@@ -95,13 +95,13 @@ def _machine() -> dict[str, Any]:
 
 def _compile_cache() -> Path | None:
     """Where compiled code is kept; None where no folder takes it, or nothing is compiled."""
-    path = getattr(getattr(sweep.run, "stats", None), "cache_path", None)
+    path = getattr(getattr(sweep._make_sweeps, "stats", None), "cache_path", None)
     return None if path is None else Path(path)
 
 
 def _compiled(folder: Path | None) -> str:
     """What a first fit has to expect, in words."""
-    if not hasattr(sweep.run, "stats"):
+    if not hasattr(sweep._make_sweeps, "stats"):
         return "nothing: NUMBA_DISABLE_JIT is set, and fits are slow"
     if folder is None:
         return "kept nowhere: each process compiles again; set NUMBA_CACHE_DIR to a folder that can be written"
