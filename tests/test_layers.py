@@ -10,9 +10,9 @@ import pytest
 SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
-    ["_types"],
+    ["_types", "files"],
     ["_jit"],
-    ["_algebra"],
+    ["_algebra", "_spread"],
     ["inputs", "stable", "network", "diagnostics", "parameters", "progress"],
     ["exact"],
     ["engine"],
@@ -21,7 +21,6 @@ LAYERS = [
     ["plots"],
     ["report"],
     ["experiments"],
-    ["demo"],
     ["cli"],
     ["__init__", "__main__"],
 ]

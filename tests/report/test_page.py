@@ -11,8 +11,8 @@ from tests import fits
 from tests.report.pages import HOSTILE, model_of, page_of
 from widestable.report import About, build_report, judge
 from widestable.report.charts import histogram, short
+from widestable.report.fits import clip_line
 from widestable.report.page import json_for_script
-from widestable.report.plane import clip_line
 
 
 class Outline(html.parser.HTMLParser):
