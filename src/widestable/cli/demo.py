@@ -33,7 +33,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data and of the sampler.")] = 0,
     jobs: Jobs = 2,
 ) -> None:
-    """Fit three jumps in noise, beside a Gaussian process, and compare the two in a table and a picture.
+    """Compare a fit of three jumps in noise with a Gaussian process, in a table and a picture.
 
     A report about the fit is written to the folder of the picture.
 

@@ -34,7 +34,9 @@ Out = Annotated[Path | None, typer.Option(metavar="RUN", help="Run folder to cre
 Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Continue a run that was stopped or killed.")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", **FLAG)]
 Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2. Default: inferred.")]
-Nu = Annotated[float | None, typer.Option(help="Squared scale of f, in squared units of y. Default: inferred.")]
+Nu = Annotated[
+    float | None, typer.Option(help="Squared scale of the prior of f, in squared units of y. Default: inferred.")
+]
 Sigma2 = Annotated[float | None, typer.Option(help="Noise variance, in squared units of y. Default: inferred.")]
 Sharpness = Annotated[
     str | None,
@@ -44,7 +46,7 @@ Atoms = Annotated[float, typer.Option(help="Expected number of units followed on
 Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 and s.d. 1 for the fit.", **FLAG)]
 Chains = Annotated[int, typer.Option(help="Number of independent chains.")]
 Sweeps = Annotated[int | None, typer.Option(help="Sweeps per chain. Default: until the chains have converged.")]
-MaxSweeps = Annotated[int, typer.Option(help="Sweeps per chain at which to stop, converged or not.")]
+MaxSweeps = Annotated[int, typer.Option(help="Most sweeps per chain, converged or not.")]
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same draws.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 3 unless the chains have converged.", **FLAG)]
 Verbose = Annotated[

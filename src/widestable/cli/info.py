@@ -25,7 +25,7 @@ Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder
 
 
 def info(run: Folder = None, as_json: Json = False) -> None:
-    """Show versions, threads, cores and the compile cache; with a run folder, what the run holds.
+    """Show versions, threads and the compile cache; with a run folder, what the run holds.
 
     Examples:
 

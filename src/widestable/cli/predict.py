@@ -36,10 +36,12 @@ def predict(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict at new rows, and add the columns prediction (the posterior median), lower and upper.
+    """Add predictions and intervals to a table of new rows.
 
-    If the table has the target column too, the mean absolute error and the
-    coverage of the intervals are shown.
+    The new columns are prediction (the posterior median), lower and upper.
+
+    If the table has the target too, the mean absolute error and the coverage
+    of the intervals are shown.
 
     Examples:
 

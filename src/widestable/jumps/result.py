@@ -195,11 +195,12 @@ class Jumps:
         return self.found[index]
 
     def __str__(self) -> str:
-        counts = [f"{n} with probability {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005]
+        counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
+        counts = counts.replace("with", "with probability", 1)
         unit = "" if len(self.names) == 1 else " standardised units"
         what = f"Jumps larger than {self.min_size:.3g} and narrower than {self.max_width:.3g}{unit}"
         likely = [jump for jump in self.found if jump.probability >= LIKELY]
-        lines = [f"{what}: {', '.join(counts)}", *map(self.describe, likely)]
+        lines = [f"{what}: {counts}", *map(self.describe, likely)]
         n_others = len(self.found) - len(likely)
         return "\n".join(lines + [f"  and {n_others} less probable, each in 20% to 50% of the draws"] * (n_others > 0))
 

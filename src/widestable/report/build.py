@@ -97,7 +97,7 @@ def build_report(
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps), *(page.figure(chart) for chart in fits[1:]), page.figure(counts)),
+        page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
         page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
@@ -148,7 +148,7 @@ def _sampling(model: StableRegressor) -> str:
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps) -> list[str]:
+def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
     """What counts as a jump, and a table of jumps; less probable ones are faint."""
     unit = "" if len(jumps.names) == 1 else " standardised units"
     what = (
@@ -164,7 +164,7 @@ def _jumps(jumps: Jumps) -> list[str]:
         rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
         return [page.paragraph(what), page.table(head, rows, faint)]
     head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-    names = tuple(safe(name) for name in jumps.names)
+    names = tuple(safe(name) for name in inputs)
     rows = [[f"{i + 1}. {_plane(j, names, jumps.centre)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     return [page.paragraph(what), page.table(head, rows, faint)]
 
@@ -191,9 +191,8 @@ def _parameters(model: StableRegressor) -> str:
         checks = [f"{row['rhat']:.3f}", f"{row['ess']:.0f}"] if np.isfinite(row["rhat"]) else ["fixed", ""]
         rows.append([safe(name), *values, *checks])
     note = (
-        "alpha is 2 for a Gaussian process; the smaller it is, the larger the jumps beside the rest of f. nu is the "
-        "squared scale of f. The data determine alpha and nu mostly in combination, so read them as a pair. sigma2 is "
-        "the noise variance."
+        "alpha is 2 for a Gaussian process; smaller values allow larger jumps. nu is the squared scale of the prior of "
+        "f. The data determine alpha and nu mostly together, so read them as a pair. sigma2 is the noise variance."
     )
     return page.table(head, rows) + page.paragraph(note, "sub")
 

@@ -93,7 +93,8 @@ def judge(posterior: Posterior) -> Verdict:
     if good:
         text = f"The only chain looks steady: {numbers}. Run several chains to see whether they agree."
         return Verdict(good, text, "", rhat, ess)
-    text = f"The chains have not converged: {numbers}. They should be at most {MAX_RHAT} and at least {needed:.0f}."
+    wanted = f"The first should be at most {MAX_RHAT}, the second at least {needed:.0f}."
+    text = f"The chains have not converged: {numbers}. {wanted}"
     remedy = "Sample for longer (a larger --max-sweeps or --sweeps). Until then, treat the intervals with caution."
     return Verdict(good, text, remedy, rhat, ess)
 
@@ -204,5 +205,5 @@ def count_chart(jumps: Jumps) -> Chart:
     bars = {"type": "bar", "x": list(range(shown.size)), "y": short(shown)} | look
     hover = {"hovertemplate": "%{x} jumps: %{y:.2f}<extra></extra>"}
     panel = {"xaxis": axis("number of jumps", dtick=1, showgrid=False), "yaxis": axis("probability", gridcolor=GRID)}
-    caption = f"How many jumps larger than {jumps.min_size:.3g} f has between the training rows."
+    caption = f"How many jumps larger than {jumps.min_size:.3g} there are between the training rows."
     return Chart("counts", [bars | hover], layout(**panel), 240, caption)
