@@ -167,6 +167,7 @@ def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dic
     model.save(model_file)
     runs.write_record(folder, record)
     if record["status"] == "done":
+        # Only now: the model is safely on disk.
         checkpoint.unlink(missing_ok=True)
     return _summary(model, record)
 

@@ -53,6 +53,7 @@ def _text(value: Any) -> str:
 def _versions() -> dict[str, Any]:
     """Versions of Python and of every library the package can use; None for those not installed."""
     found: dict[str, Any] = {"widestable": __version__, "python": platform.python_version()}
+    # llvmlite comes with numba and decides which processors are supported.
     for library in ["llvmlite", *_dependencies(importlib.metadata.requires("widestable") or [])]:
         try:
             found[library] = importlib.metadata.version(library)
@@ -96,6 +97,7 @@ def _machine() -> dict[str, Any]:
 
 def _compile_cache() -> Path | None:
     """The folder of compiled code; None if no folder can be written or nothing is compiled."""
+    # The folder of the sampler stands for all: every package with compiled code has one of its own.
     path = getattr(getattr(sweep.run, "stats", None), "cache_path", None)
     return None if path is None else Path(path)
 

@@ -44,6 +44,7 @@ def jumps(
         return
     a, b = (runs.frame(tuple(record["inputs"]), _place(text, record["inputs"])) for text in (start, end))
     probability = float(model.jump_probability(a, b, size, max_width)[0])
+    # The default size is known to the model only.
     least = model.jumps(size, max_width).min_size
     if as_json:
         emit({"probability": probability, "min_size": least})

@@ -17,6 +17,7 @@ from widestable.files import replacing
 
 from .tables import number_columns, numbers, read_table, write_csv
 
+# What run.json says it is, and the files of a run.
 FORMAT = "widestable run"
 RECORD, DATA, CHECKPOINT, MODEL, REPORT = "run.json", "data.csv", "checkpoint.zip", "model.zip", "report.html"
 KNOWN = (RECORD, DATA, CHECKPOINT, MODEL, REPORT)
@@ -97,6 +98,7 @@ def create(folder: Path, columns: Columns, source: Path, parameters: dict[str, A
         for name in KNOWN:
             (folder / name).unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
+    # Keep a copy of the columns, so that the run does not depend on the original file.
     table = dict(zip(columns.inputs, columns.X.T, strict=True)) | {columns.target: columns.y}
     if columns.weight is not None and columns.weight_name is not None:
         table[columns.weight_name] = columns.weight

@@ -196,6 +196,7 @@ class Jumps:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
+        # The word "probability" once is enough.
         counts = counts.replace("with", "with probability", 1)
         unit = "" if len(self.names) == 1 else " standardised units"
         what = f"Jumps larger than {self.min_size:.3g} and narrower than {self.max_width:.3g}{unit}"
@@ -258,6 +259,7 @@ def places_in_words(jump: Jump) -> tuple[str, str, str]:
     ('0', '-0.046', '0.047')
     """
     low, high = jump.location_interval
+    # Adding 0.0 below turns -0.0 into 0.0.
     decimals = 1 - math.floor(math.log10(high - low)) if high > low else 4
     where, left, right = (f"{round(value, decimals) + 0.0:.8g}" for value in (jump.location, low, high))
     return where, left, right

@@ -186,6 +186,7 @@ def plot_fit(
     name = _input_name(model)
     grid = _line_grid(np.ravel(np.asarray(points, dtype=float)))
     tail = 0.5 * (1.0 - coverage)
+    # The band is for new observations, noise included; the line is the median of f itself.
     rows: Any = grid[:, None]
     posterior = model.posterior_
     lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
@@ -193,6 +194,7 @@ def plot_fit(
     plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
     ax.plot(np.ravel(np.asarray(points)), np.asarray(values), "o", color="black", ms=3.0, label="data")
     ax.legend(loc="best", fontsize="small", frameon=False)
+    # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
     plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
     ax.tick_params(labelbottom=False)

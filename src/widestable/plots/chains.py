@@ -156,6 +156,7 @@ def plot_posterior(draws: ArrayLike, *, label: str = "", log: bool = False, ax: 
     if log:
         ax.set_xscale("log")
     ax.set_title(f"{label} {middle:.2f} ({low:.2f} to {high:.2f})".strip(), fontsize="medium")
+    # Heights of a histogram depend on its bins, so they get no scale.
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     return open_frame(ax)

@@ -109,6 +109,7 @@ def plot_map(
     1
     """
     ax = axes_or_current(ax)
+    # Cells as one image keep vector files small.
     mesh = ax.pcolormesh(
         np.asarray(x), np.asarray(y), np.asarray(values), shading="nearest", cmap=cmap, rasterized=True
     )
@@ -151,6 +152,7 @@ def plot_boundaries(boundaries: BoundaryMap, *, points: ArrayLike | None = None,
     segments, probability = boundary_segments(boundaries)
     lines = LineCollection(list(segments), cmap=PROBABILITY, norm=Normalize(0.0, 1.0), capstyle="round")
     lines.set_array(probability)
+    # Width as well as colour, so that rare boundaries fade into the background.
     lines.set_linewidth(list(0.3 + 3.2 * probability))
     ax.add_collection(lines)
     bar = ax.figure.colorbar(lines, ax=ax, fraction=0.046, pad=0.03)
@@ -167,6 +169,7 @@ def boundary_segments(boundaries: BoundaryMap) -> tuple[FloatArray, FloatArray]:
     x, y = boundaries.x, boundaries.y
     middle_x, middle_y = 0.5 * (x[1:] + x[:-1]), 0.5 * (y[1:] + y[:-1])
     half_x, half_y = 0.5 * (x[1] - x[0]), 0.5 * (y[1] - y[0])
+    # In the order of across_x and across_y, flattened.
     upright = [[(mx, cy - half_y), (mx, cy + half_y)] for cy in y for mx in middle_x]
     level = [[(cx - half_x, my), (cx + half_x, my)] for my in middle_y for cx in x]
     probability = np.concatenate([boundaries.across_x.ravel(), boundaries.across_y.ravel()])

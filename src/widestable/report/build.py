@@ -104,6 +104,7 @@ def build_report(
         page.section("Data", *_data(X, y, about, weight)),
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
+    # A chart is None when it has nothing to show, as for parameters that are all fixed.
     charts: list[Chart | None] = [*fits, counts, parameters, chains, residuals]
     title = safe(f"{about.target} from {', '.join(about.inputs)}")
     return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
@@ -174,6 +175,7 @@ def _how(jump: Jump) -> list[str]:
 
 
 def _plane(jump: Jump, names: tuple[str, ...], centre: FloatArray) -> str:
+    # The names are escaped already, so only the sign of the inequality is left to escape.
     return plane_in_words(jump, names, centre).replace(" > ", " &gt; ")
 
 
@@ -226,6 +228,7 @@ def _reproduce(model: StableRegressor, about: About) -> list[str]:
     """The citation, the versions, and the call that gives the same draws."""
     from .. import __version__
 
+    # Neither of these two changes the draws.
     parameters = {n: v for n, v in model.get_params(deep=False).items() if n not in {"n_jobs", "progress"}}
     call = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     took = f" Sampling took {about.seconds:.1f} s." if about.seconds else ""

@@ -14,6 +14,7 @@ import numpy as np
 from .._types import FloatArray
 from ..plots.style import COLORS
 
+# The looks of page.css.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 GRID = "#e8e8e8"
 INK = "#24292f"
@@ -58,6 +59,7 @@ def short(values: Any, digits: int = 5) -> Any:
     array = np.asarray(values, dtype=float)
     finite = array[np.isfinite(array)]
     size = float(np.ptp(finite)) or float(np.abs(finite).max()) if finite.size else 0.0
+    # Digits of the range, not of the values: longitudes near 121.54 differ in their fourth decimal.
     decimals = digits - math.floor(math.log10(size)) - 1 if size > 0.0 else 0
     rounded = np.vectorize(lambda v: round(float(v), decimals) if math.isfinite(v) else None, otypes=[object])
     return rounded(array).tolist() if array.size else array.tolist()

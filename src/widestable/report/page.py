@@ -55,6 +55,7 @@ def json_for_script(value: Any) -> str:
     '{"name":"\\\\u003c/script\\\\u003e"}'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    # JSON allows these as escapes; U+2028 and U+2029 end a line in older JavaScript.
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
