@@ -113,7 +113,7 @@ def fit(
     else:
         if any(value is not None for value in (data, target, inputs, weight, out)) or force:
             raise typer.BadParameter(
-                "--resume takes the data and the options from the run: pass no others except --jobs and how to print."
+                "--resume takes data and options from the run: pass only --jobs and the options of the output."
             )
         folder = resume
     with log_shown(verbose):

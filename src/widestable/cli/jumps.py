@@ -49,7 +49,7 @@ def jumps(
     if as_json:
         emit({"probability": probability, "min_size": least})
     else:
-        text = f"The probability of a jump larger than {least:.3g} between {start} and {end} is {probability:.3f}"
+        text = f"A jump larger than {least:.3g} separates {start} from {end} with probability {probability:.3f}"
         say(text, quiet=False)
 
 
@@ -59,9 +59,11 @@ def _place(text: str, names: list[str]) -> np.ndarray:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"Got {text!r}, expected numbers separated by commas: pass 24.97,121.53, for example."
+            f"Got {text!r}, expected numbers with commas between them: pass 24.97,121.53, for example."
         ) from None
     if len(values) != len(names):
         columns = visible(", ".join(names))
-        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {columns}: pass that many.")
+        raise typer.BadParameter(
+            f"Got {len(values)} numbers, expected one for each of {columns}: pass as many numbers."
+        )
     return np.array([values])
