@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from widestable import StableRegressor
-from widestable.demo import Score, judge, run_gp, run_ours, simulate
+from widestable.cli.demo import Score, judge, run_gp, run_ours, simulate
 
 SMOOTHNESS = (1.5, 2.5)
 

@@ -10,19 +10,21 @@ import pytest
 SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 # Left never imports right (docs/design.md).
 LAYERS = [
-    ["_types", "random_state"],
+    ["_types", "random_state", "files"],
     ["_jit"],
     ["_algebra"],
     ["inputs", "stable", "diagnostics", "progress"],
     ["network", "parameters"],
     ["exact"],
     ["engine"],
-    ["posterior", "predict", "jumps", "storage", "rounds"],
+    ["predict", "jumps"],
+    ["summaries"],
+    ["posterior"],
+    ["storage", "fitting"],
     ["regressor"],
     ["plots"],
     ["report"],
     ["experiments"],
-    ["demo"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -13,7 +13,6 @@ from widestable.plots import (
     COLORS,
     plot_boundaries,
     plot_fit,
-    plot_heat_map,
     plot_jump_probability,
     plot_map,
     plot_posterior,
@@ -154,19 +153,6 @@ def test_traces_ranks_and_posteriors_name_what_they_show() -> None:
     assert f"nu {np.median(posterior.nu):.2f} (" in ax.get_title()
     assert sum(bar.get_height() for bar in ax.patches) == posterior.nu.size
     assert ax.get_xscale() == "log"
-
-
-def test_heat_map_frames_the_best_cell_and_leaves_holes_empty() -> None:
-    values = np.array([[3.0, 2.0, np.nan], [5.0, 1.0, 6.0]])
-    names = {"row_label": "alpha", "column_label": "nu", "label": "MAE"}
-    ax = plot_heat_map([0.5, 1.0], [1, 2, 4], values, **names, ax=Figure().subplots())
-    assert [text.get_text() for text in ax.texts] == ["3", "2", "5", "1", "6"]
-    (frame,) = ax.lines
-    assert (np.mean(frame.get_xdata()[:4]), np.mean(frame.get_ydata()[:4])) == (1.0, 1.0)
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("nu", "alpha", "MAE")
-    ax = plot_heat_map([0.5, 1.0], [1, 2, 4], values, best="max", ax=Figure().subplots())
-    assert np.mean(ax.lines[0].get_xdata()[:4]) == 2.0
-    assert not plot_heat_map([1], [1], [[1.0]], best=None, ax=Figure().subplots()).lines
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ import numpy as np
 from ._types import FloatArray
 from .diagnostics import LEAST_DRAWS, convergence, rhat, warn_unless_converged
 from .engine import run
+from .engine.chain import start_state
 from .engine.kernel import Law
-from .engine.model import Model, make_model
+from .engine.model import Model, Priors, make_model
 from .engine.run import Sample, Setup
+from .engine.start import FixedLaw, start_inferred_law
 from .inputs import TrainingData
 from .posterior import Posterior
 from .progress import compilation_told, reporter, tell_preparation
@@ -44,13 +46,28 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
     y_scale2 = data.scaling.y_scale * data.scaling.y_scale
     units = {"alpha": 1.0, "nu": y_scale2, "sigma2": y_scale2}
     fixed: dict[str, Any] = {
-        name: None if parameters[name] is None else float(parameters[name]) / units[name] for name in units
+        name: None if parameters[name] is None else float(parameters[name]) / unit for name, unit in units.items()
     }
-    sharpness = None if parameters["sharpness"] is None else float(parameters["sharpness"])
-    model = make_model(data, n_atoms=float(parameters["n_atoms"]), sharpness=sharpness, **fixed)
-    law = Law(np.ones(data.X.shape[1]), 1.0 if sharpness is None else sharpness)
-    seeds = make_seeds(parameters["random_state"], int(parameters["n_chains"]))
-    return Posterior(data, model, run.start(model, law, seeds, **fixed))
+    law = _fixed_law(data, parameters["relevance"], parameters["sharpness"])
+    infers = {"infer_relevance": law.relevance is None, "sharpness": law.sharpness}
+    priors = Priors(**(parameters["priors"] or {}))
+    model = make_model(data, n_atoms=float(parameters["n_atoms"]), priors=priors, **infers, **fixed)
+    *seeds, extra = make_seeds(parameters["random_state"], int(parameters["n_chains"]) + 1)
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    if law.relevance is not None and law.sharpness is not None:
+        states = [start_state(model, Law(law.relevance, law.sharpness), rng, **fixed) for rng in rngs]
+    else:
+        states = start_inferred_law(model, law, rngs, np.random.default_rng(extra), **fixed)
+    return Posterior(data, model, run.start(states))
+
+
+def _fixed_law(data: TrainingData, relevance: Any, sharpness: Any) -> FixedLaw:
+    """What is given of the law, as plain arrays and floats."""
+    if isinstance(relevance, str):  # "equal"
+        relevance = np.ones(data.X.shape[1])
+    return FixedLaw(
+        None if relevance is None else np.array(relevance, dtype=float), None if sharpness is None else float(sharpness)
+    )
 
 
 def run_rounds(

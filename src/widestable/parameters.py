@@ -53,6 +53,26 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
+def _are_relevances(value: Any) -> bool:
+    try:
+        numbers_ = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return (
+        numbers_.ndim == 1 and numbers_.size > 0 and bool(np.all(np.abs(np.log(np.maximum(numbers_, 1e-300))) <= 9.0))
+    )
+
+
+def _are_priors(value: Any) -> bool:
+    if not isinstance(value, dict) or not set(value) <= {"alpha", "log_nu_sd", "relevance_scale"}:
+        return False
+    if not all(_is_positive(value[name]) for name in ("log_nu_sd", "relevance_scale") if name in value):
+        return False
+    bounds = value.get("alpha", (0.5, 1.5))
+    is_pair = isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2 and all(_is_real(b) for b in bounds)
+    return is_pair and 0.01 <= bounds[0] < bounds[1] < 2.0
+
+
 RULES = {
     "alpha": Rule(
         lambda v: v is None or (_is_real(v) and 0.01 <= v <= 2.0),
@@ -73,6 +93,16 @@ RULES = {
         lambda v: v is None or _is_positive(v) or _is_infinite(v),
         "None, a number above 0, or infinity",
         "leave it out to infer it, or pass math.inf for sign units",
+    ),
+    "relevance": Rule(
+        lambda v: v is None or (isinstance(v, str) and v == "equal") or _are_relevances(v),
+        '"equal", None, or numbers between exp(-9) and exp(9)',
+        "leave it out for the law of the paper, pass None to infer it, or one number per input",
+    ),
+    "priors": Rule(
+        lambda v: v is None or _are_priors(v),
+        "None or a dict with some of alpha = (low, high) inside (0, 2), log_nu_sd > 0 and relevance_scale > 0",
+        "leave it out for the default priors",
     ),
     "n_atoms": Rule(
         lambda v: _is_positive(v) and v <= MAX_ATOMS,

@@ -126,6 +126,11 @@ class Posterior:
         return self._stack("sharpness")
 
     @property
+    def relevance(self) -> FloatArray:
+        """Relevance of each input, on the scaled inputs, shape (chains, draws, d)."""
+        return self._stack("relevance")
+
+    @property
     def f(self) -> FloatArray:
         """The function at the stored training rows (`model.rows`), shape (chains, draws, rows)."""
         return unscale_outputs(self._stack("f"), self.data.scaling)
@@ -144,7 +149,8 @@ class Posterior:
     def inferred(self) -> tuple[str, ...]:
         """Names of the parameters that were not fixed."""
         model = self.model
-        flags = (model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness)
+        infers_relevance = model.relevant.size > 0
+        flags = (model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness, infers_relevance)
         return tuple(name for name, flag in zip(PARAMETERS, flags, strict=True) if flag)
 
     def _stack(self, name: str) -> FloatArray:
@@ -322,7 +328,15 @@ class Posterior:
     @property
     def names(self) -> list[str]:
         """Names of the quantities that convergence is judged by: inferred parameters, then f at stored rows."""
-        return [*self.inferred, *(f"f at distinct row {row}" for row in self.model.rows)]
+        parameters = [name for name in self.inferred if name != "relevance"]
+        relevances = [f"relevance of {self.input_names[j]}" for j in self.model.relevant]
+        return [*parameters, *relevances, *(f"f at distinct row {row}" for row in self.model.rows)]
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs: those of the training table, or x1, x2, ..."""
+        names = self.data.feature_names
+        return [f"x{j + 1}" for j in range(self.data.X.shape[1])] if names is None else list(names)
 
     def convergence(self) -> Convergence:
         """R-hat and effective sample size of each of `names`."""

@@ -45,6 +45,13 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     sharpness : float or None
         Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
         for smooth ones; None to infer it.
+    relevance : "equal", None or array-like of shape (d,)
+        How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
+        is the law of the paper, one for each; None infers it; an array fixes it.
+    priors : dict or None
+        Priors on the scaled data: `alpha`, the range (low, high) of its uniform prior, by default (0.05, 1.99);
+        `log_nu_sd`, the s.d. of log nu, by default 1.5; `relevance_scale`, the s.d. of the log of the length of the
+        vector of relevances, by default 1.
     n_atoms : float
         Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
     standardize : bool
@@ -67,6 +74,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     alpha_, nu_, sigma_, sharpness_ : float
         Posterior medians; `sigma_` is the noise s.d. `alpha_` and `nu_` are only weakly identified together: read them
         as a pair.
+    relevance_ : ndarray of shape (d,)
+        Posterior medians of the relevance of each input.
     posterior_ : Posterior
         The draws.
     n_features_in_, feature_names_in_ : int, ndarray of str
@@ -106,6 +115,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         nu: float | None = None,
         sigma2: float | None = None,
         sharpness: float | None = np.inf,
+        relevance: Any = "equal",
+        priors: dict[str, Any] | None = None,
         n_atoms: float = 30,
         standardize: bool = True,
         n_chains: int = 4,
@@ -119,6 +130,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.nu = nu
         self.sigma2 = sigma2
         self.sharpness = sharpness
+        self.relevance = relevance
+        self.priors = priors
         self.n_atoms = n_atoms
         self.standardize = standardize
         self.n_chains = n_chains
@@ -217,6 +230,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.nu_ = float(np.median(posterior.nu))
         self.sigma_ = float(np.sqrt(np.median(posterior.sigma2)))
         self.sharpness_ = float(np.median(posterior.sharpness))
+        self.relevance_ = np.median(posterior.relevance, axis=(0, 1))
 
     # --- Predicting --------------------------------------------------------------------------------------
 

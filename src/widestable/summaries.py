@@ -14,7 +14,7 @@ from .inputs import unscale_outputs
 if TYPE_CHECKING:
     from .posterior import Posterior
 
-PARAMETERS = ("alpha", "nu", "sigma2", "sharpness")
+PARAMETERS = ("alpha", "nu", "sigma2", "sharpness", "relevance")
 QUANTILES = {"median": 0.5, "5%": 0.05, "95%": 0.95}
 
 
@@ -35,11 +35,13 @@ def summary(posterior: Posterior) -> Any:
 
     found = dict(zip(posterior.names, zip(*posterior.convergence(), strict=True), strict=True))
     table: dict[str, dict[str, float]] = {}
-    for name in PARAMETERS:
-        values = getattr(posterior, name)
-        row = {label: _quantile(values, q) for label, q in QUANTILES.items()}
+    values = {name: getattr(posterior, name) for name in PARAMETERS if name != "relevance"}
+    for j, name in enumerate(posterior.input_names):
+        values[f"relevance of {name}"] = posterior.relevance[:, :, j]
+    for name, draws in values.items():
+        row = {label: _quantile(draws, q) for label, q in QUANTILES.items()}
         table[name] = row | dict(zip(("rhat", "ess"), found.get(name, (np.nan, np.nan)), strict=True))
-    of_f = [found[name] for name in posterior.names[len(posterior.inferred) :]]
+    of_f = [found[name] for name in posterior.names if name.startswith("f at distinct row")]
     table["f (worst)"] = {"rhat": max(r for r, _ in of_f), "ess": min(e for _, e in of_f)}
     for move, rate in acceptance(posterior.sample).mean(axis=1).items():
         table[f"move: {move}"] = {"accepted": rate}
@@ -67,7 +69,8 @@ def to_arviz(posterior: Posterior, log_likelihood: bool, posterior_predictive: b
         groups["log_likelihood"] = {"y": _log_normal(y, f, noise_sd / np.sqrt(data.weight[rows]))}
     if posterior_predictive:
         groups["posterior_predictive"] = {"y": f + noise_sd * rng.standard_normal(f.shape)}
-    tree = from_dict(groups, dims={"f": ["row"], "y": ["row"]}, coords={"row": rows})
+    dims = {"f": ["row"], "y": ["row"], "relevance": ["input"]}
+    tree = from_dict(groups, dims=dims, coords={"row": rows, "input": posterior.input_names})
     rates = acceptance(posterior.sample)
     stats = tree["sample_stats"].to_dataset().assign_coords(move=list(rates.index))
     tree["sample_stats"] = stats.assign(acceptance_rate=(("chain", "move"), rates.to_numpy().T))

@@ -159,7 +159,7 @@ def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "write", write)
         result = call("fit", data, "--out", out, *options, code=130)
-    assert f"To go on: widestable fit --resume {out}" in result.stdout
+    assert f"To continue: widestable fit --resume {out}" in result.stdout
     assert StableRegressor.load(out / "model.zip").posterior_.log_density.shape == (2, 20)
     assert call_json("info", out)["status"] == "interrupted"
     call("fit", "--resume", out)

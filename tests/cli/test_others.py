@@ -51,7 +51,7 @@ def test_predict_names_what_is_missing(line_run: Path, tmp_path: Path) -> None:
     assert "does not exist" in call("predict", tmp_path / "no", new, code=1).stderr
     assert "has no run.json" in call("predict", tmp_path, new, code=1).stderr
     (tmp_path / "run.json").write_text("{}")
-    assert "is damaged or of another version" in call("info", tmp_path, code=1).stderr
+    assert "is damaged or from another version" in call("info", tmp_path, code=1).stderr
 
 
 def test_an_unfinished_run_says_how_to_go_on(line_run: Path, tmp_path: Path) -> None:

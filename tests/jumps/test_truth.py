@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from widestable import StableRegressor
-from widestable.demo import simulate
+from widestable.cli.demo import simulate
 
 pytestmark = [pytest.mark.statistical, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 

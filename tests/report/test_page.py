@@ -11,8 +11,8 @@ from tests import fits
 from tests.report.pages import HOSTILE, model_of, page_of
 from widestable.report import About, build_report, judge
 from widestable.report.charts import histogram, short
+from widestable.report.fits import clip_line
 from widestable.report.page import json_for_script
-from widestable.report.plane import clip_line
 
 
 class Outline(html.parser.HTMLParser):
@@ -57,6 +57,8 @@ def test_everything_is_on_the_page(d: int) -> None:
     drawn = {chart["name"] for chart in charts_in(text)}
     assert drawn == {attributes["id"] for tag, attributes in Outline(text).tags if attributes.get("class") == "chart"}
     assert ("chart-boundaries" in drawn) == (d == 2)
+    if d > 1:  # planes are written with the names that the caller gave
+        assert re.search(r"1\. -?[\d.]+ input 0 [+-] [\d.]+ input 1 ", words)
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:

@@ -1,4 +1,8 @@
-"""The command line: `widestable fit data.csv --target y --out run`, or `python -m widestable ...`."""
+"""The command line: `widestable fit data.csv --target y --out run`, or `python -m widestable ...`.
+
+Each command has a file of its own. `shell.py` holds what they share, `runs.py` the folder that `fit` writes, and
+`tables.py` the tables it reads.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ def main() -> None:
 
       [bold]widestable report run[/bold]
 
-    Exit codes: 0 done, 1 something is wrong with the data or files,
-    2 wrong usage, 3 not converged (with fit --strict), 130 interrupted.
+    Exit codes: 0 done, 1 a problem with the data or the files, 2 wrong usage,
+    3 the chains have not converged (with fit --strict), 130 interrupted.
     """
 
 

@@ -1,4 +1,4 @@
-"""`widestable fit`: a table in, a run folder out."""
+"""`widestable fit`: from a table to a run folder."""
 
 from __future__ import annotations
 
@@ -12,36 +12,46 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widestable import StableRegressor
 from widestable.parameters import check_parameters
-from widestable.report.verdict import judge
+from widestable.report import judge
 
 from . import runs
 from .shell import FLAG, INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, log_shown, note, say, visible
 
-Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet.", show_default=False)]
+Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file.", show_default=False)]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict.", show_default=False)]
 Inputs = Annotated[
     list[str] | None,
-    typer.Option("--input", metavar="COLUMN", help="Column to predict from; repeat it. All others by default."),
+    typer.Option(
+        "--input",
+        metavar="COLUMN",
+        help="Column to predict from; may be repeated. Default: all other columns of numbers.",
+    ),
 ]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many observations a row stands for.")]
-Out = Annotated[Path | None, typer.Option(metavar="RUN", help="Folder to make.", show_default=False)]
-Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped or killed.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.", **FLAG)]
-Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2; inferred by default.")]
-Nu = Annotated[float | None, typer.Option(help="Squared scale of the prior, in squared units of y; inferred.")]
-Sigma2 = Annotated[float | None, typer.Option(help="Noise variance, in squared units of y; inferred.")]
+Weight = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column that says how many observations a row stands for.")
+]
+Out = Annotated[Path | None, typer.Option(metavar="RUN", help="Run folder to create.", show_default=False)]
+Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Continue a run that was stopped or killed.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", **FLAG)]
+Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2. Default: inferred.")]
+Nu = Annotated[
+    float | None, typer.Option(help="Squared scale of the prior of f, in squared units of y. Default: inferred.")
+]
+Sigma2 = Annotated[float | None, typer.Option(help="Noise variance, in squared units of y. Default: inferred.")]
 Sharpness = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="Of the units: inf (default) for steps; the word infer to learn it."),
+    typer.Option(metavar="NUMBER", help="Sharpness of the units: a number, inf for steps (the default), or infer."),
 ]
-Atoms = Annotated[float, typer.Option(help="Expected number of jumps followed one by one.")]
-Standardize = Annotated[bool, typer.Option(help="Give columns mean 0 and s.d. 1 inside.", **FLAG)]
-Chains = Annotated[int, typer.Option(help="Independent chains.")]
-Sweeps = Annotated[int | None, typer.Option(help="Sweeps a chain; until converged by default.")]
-MaxSweeps = Annotated[int, typer.Option(help="Where to stop if the chains have not converged.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same draws.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when the chains have not converged.", **FLAG)]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log each round of sweeps, instead of a bar.", **FLAG)]
+Atoms = Annotated[float, typer.Option(help="Expected number of units followed one by one.")]
+Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 and s.d. 1 for the fit.", **FLAG)]
+Chains = Annotated[int, typer.Option(help="Number of independent chains.")]
+Sweeps = Annotated[int | None, typer.Option(help="Sweeps per chain. Default: until the chains have converged.")]
+MaxSweeps = Annotated[int, typer.Option(help="Most sweeps per chain, converged or not.")]
+Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same draws.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 3 unless the chains have converged.", **FLAG)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Log each round of sweeps instead of showing a bar.", **FLAG)
+]
 
 
 def fit(
@@ -69,11 +79,11 @@ def fit(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Fit a table and write a run folder, which report, predict and jumps read.
+    """Fit a table and write a run folder for report, predict and jumps.
 
     A checkpoint is written after each round of sweeps. After Ctrl-C or a
-    crash, --resume goes on and ends with the same draws as a run that was
-    never stopped.
+    crash, --resume continues the run. It ends with the same draws as a run
+    that was never stopped.
 
     Examples:
 
@@ -94,6 +104,7 @@ def fit(
         }  # fmt: skip
         if sharpness is not None:
             parameters["sharpness"] = _sharpness(sharpness)
+        # Check before the folder is made, so that a wrong parameter leaves nothing behind.
         check_parameters(parameters | {"n_jobs": jobs})
         columns = runs.choose_columns(cast(Path, data), cast(str, target), inputs or [], weight, drop_missing)
         folder = cast(Path, out)
@@ -101,7 +112,9 @@ def fit(
         note(_what(columns), quiet=silent)
     else:
         if any(value is not None for value in (data, target, inputs, weight, out)) or force:
-            raise typer.BadParameter("--resume takes data and options from the run: pass only --jobs and how to print.")
+            raise typer.BadParameter(
+                "--resume takes data and options from the run: pass only --jobs and the options of the output."
+            )
         folder = resume
     with log_shown(verbose):
         summary = _run(folder, jobs, progress=False if silent or verbose else None, silent=silent)
@@ -113,6 +126,7 @@ def fit(
 
 
 def _sharpness(text: str) -> float | None:
+    """The sharpness that was asked for; None means that it is inferred."""
     if text == "infer":
         return None
     try:
@@ -124,6 +138,7 @@ def _sharpness(text: str) -> float | None:
 
 
 def _what(columns: runs.Columns) -> str:
+    """What is about to be fitted, in one line."""
     text = f"{len(columns.y)} rows: {columns.target} from {', '.join(columns.inputs)}"
     if left_out := columns.left_out:
         text += f"; without {', '.join(left_out)}, which {'holds' if len(left_out) == 1 else 'hold'} no numbers"
@@ -133,17 +148,17 @@ def _what(columns: runs.Columns) -> str:
 
 
 def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dict[str, Any]:
-    """Sample from the checkpoint, or from the start when there is none; write the model."""
+    """Sample, from the checkpoint if there is one, and save the model."""
     record = runs.read_record(folder)
     model_file, checkpoint = folder / runs.MODEL, folder / runs.CHECKPOINT
     if model_file.exists() and not checkpoint.exists():
-        note(f"The run in {folder} is finished: nothing to resume.", quiet=silent)
+        note(f"The run in {folder} is finished: there is nothing to resume.", quiet=silent)
         return _summary(StableRegressor.load(model_file), record)
     columns = runs.read_data(folder, record)
     model = StableRegressor(**runs.parameters_of(record), n_jobs=jobs, progress=progress)
     started = time.perf_counter()
     with warnings.catch_warnings():
-        # The summary says it in other words.
+        # The summary that is printed says the same in other words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "Sampling was interrupted", UserWarning)
         model.fit(runs.frame(columns.inputs, columns.X), columns.y, columns.weight, checkpoint=checkpoint)
@@ -152,11 +167,13 @@ def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dic
     model.save(model_file)
     runs.write_record(folder, record)
     if record["status"] == "done":
+        # Only now: the model is safely on disk.
         checkpoint.unlink(missing_ok=True)
     return _summary(model, record)
 
 
 def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
+    """What --json prints."""
     judged = judge(model.posterior_)
     return {
         "status": record["status"],
@@ -177,8 +194,13 @@ def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
 
 def _in_words(summary: dict[str, Any], folder: Path) -> str:
     numbers = ", ".join(f"{name} {summary[name]:.3g}" for name in ("alpha", "nu", "sigma"))
-    lines = [summary["verdict"], f"Posterior medians: {numbers} (noise s.d.); {summary['seconds']:.1f} s."]
+    lines = [
+        summary["verdict"],
+        f"Posterior medians: {numbers} (the noise s.d.). Sampling took {summary['seconds']:.1f} s.",
+    ]
     if summary["status"] == "interrupted":
-        lines.append(f"Stopped early; the draws so far are kept. To go on: widestable fit --resume {folder}")
-    lines.append(f"Written to {folder}. Next: widestable report {folder}")
+        lines.append(
+            f"Sampling was stopped early; the draws so far are kept. To continue: widestable fit --resume {folder}"
+        )
+    lines.append(f"The run is in {folder}. Next: widestable report {folder}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`widestable info`: versions, threads and folders, or what a run is."""
+"""`widestable info`: about this installation, or about a run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from widestable.engine import sweep
 from . import runs
 from .shell import Json, emit, say
 
-# Extras for those who work on the package itself.
+# Extras for people who work on the package itself; a bug report does not need their versions.
 NOT_FOR_USERS = {"dev", "docs"}
 Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
 
 
 def info(run: Folder = None, as_json: Json = False) -> None:
-    """Tell versions, threads, cores and the folder of compiled code; with a run folder, what it holds.
+    """Show versions, threads and the compile cache; with a run folder, what the run holds.
 
     Examples:
 
@@ -42,6 +42,7 @@ def info(run: Folder = None, as_json: Json = False) -> None:
 
 
 def _text(value: Any) -> str:
+    """A value on one line."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
@@ -50,8 +51,9 @@ def _text(value: Any) -> str:
 
 
 def _versions() -> dict[str, Any]:
-    """Versions of Python and of everything the package can use, None for what is not installed."""
+    """Versions of Python and of every library the package can use; None for those not installed."""
     found: dict[str, Any] = {"widestable": __version__, "python": platform.python_version()}
+    # llvmlite comes with numba and decides which processors are supported.
     for library in ["llvmlite", *_dependencies(importlib.metadata.requires("widestable") or [])]:
         try:
             found[library] = importlib.metadata.version(library)
@@ -61,7 +63,7 @@ def _versions() -> dict[str, Any]:
 
 
 def _dependencies(requirements: list[str]) -> list[str]:
-    """Names in the package's own metadata, core ones first.
+    """Names of the libraries in the metadata of the package, required ones first.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def _dependencies(requirements: list[str]) -> list[str]:
 
 
 def _machine() -> dict[str, Any]:
-    """Threads of the numerical libraries, cores in all and those this process may use, the compile cache."""
+    """Threads of the numerical libraries, cores of the machine and of this process, and the compile cache."""
     pools = [
         f"{pool['internal_api']} {pool['version'] or ''}".strip() + f": {pool['num_threads']}"
         for pool in threadpoolctl.threadpool_info()
@@ -94,24 +96,26 @@ def _machine() -> dict[str, Any]:
 
 
 def _compile_cache() -> Path | None:
-    """Where compiled code is kept; None where no folder takes it, or nothing is compiled."""
+    """The folder of compiled code; None if no folder can be written or nothing is compiled."""
+    # The folder of the sampler stands for all: every package with compiled code has one of its own.
     path = getattr(getattr(sweep._make_sweeps, "stats", None), "cache_path", None)
     return None if path is None else Path(path)
 
 
 def _compiled(folder: Path | None) -> str:
-    """What a first fit has to expect, in words."""
+    """What the cache holds, or what to expect of a first fit, in words."""
     if not hasattr(sweep._make_sweeps, "stats"):
-        return "nothing: NUMBA_DISABLE_JIT is set, and fits are slow"
+        return "nothing: NUMBA_DISABLE_JIT is set, so fits are slow"
     if folder is None:
-        return "kept nowhere: each process compiles again; set NUMBA_CACHE_DIR to a folder that can be written"
+        return "kept nowhere, so each process compiles again: set NUMBA_CACHE_DIR to a folder that can be written"
     found = [path.stat().st_size for path in folder.glob("*.nbc")]
     if not found:
-        return "nothing yet: the first fit compiles the sampler, about a minute"
+        return "nothing yet: the first fit compiles the sampler, which takes about a minute"
     return f"{len(found)} functions, {sum(found) / 2**20:.1f} MiB"
 
 
 def _about(folder: Path) -> dict[str, Any]:
+    """What was asked for in a run, and its posterior medians once there are draws."""
     record = runs.read_record(folder)
     about = {name: record[name] for name in ("status", "source", "target", "inputs", "n_rows", "started", "seconds")}
     about["parameters"] = record["parameters"]

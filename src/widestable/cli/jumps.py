@@ -1,4 +1,4 @@
-"""`widestable jumps`: where f jumps."""
+"""`widestable jumps`: the jumps of a run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import typer
 from . import runs
 from .shell import Json, Run, emit, say, visible
 
-Size = Annotated[float | None, typer.Option(help="Least change of f that counts; the noise s.d. by default.")]
+Size = Annotated[float | None, typer.Option(help="Least change of f that counts. Default: the noise s.d.")]
 MaxWidth = Annotated[
     float | None,
-    typer.Option(help="Greatest width of a step that counts: units of x for one input, of its s.d. for several."),
+    typer.Option(help="Greatest width of a step that counts: in units of x for one input, of its s.d. for several."),
 ]
 
 
@@ -21,11 +21,13 @@ def jumps(
     run: Run,
     size: Size = None,
     max_width: MaxWidth = None,
-    start: Annotated[str | None, typer.Option("--from", metavar="X1,...", help="A place, with --to.")] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="X1,...", help="Another place.")] = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="X1,...", help="One place; needs --to.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="X1,...", help="The other place; needs --from.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the jumps: where, how large, how sure. With --from and --to, how sure one lies between two places.
+    """List the jumps: where they are, how large and how probable.
+
+    With --from and --to, show the probability of a jump between two places.
 
     Examples:
 
@@ -42,24 +44,26 @@ def jumps(
         return
     a, b = (runs.frame(tuple(record["inputs"]), _place(text, record["inputs"])) for text in (start, end))
     probability = float(model.jump_probability(a, b, size, max_width)[0])
+    # The default size is known to the model only.
     least = model.jumps(size, max_width).min_size
     if as_json:
         emit({"probability": probability, "min_size": least})
     else:
-        say(
-            f"A jump larger than {least:.3g} lies between {start} and {end} with probability {probability:.3f}",
-            quiet=False,
-        )
+        text = f"A jump larger than {least:.3g} separates {start} from {end} with probability {probability:.3f}"
+        say(text, quiet=False)
 
 
 def _place(text: str, names: list[str]) -> np.ndarray:
+    """One row of inputs from text such as `24.97,121.53`."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"Got {text!r}, expected numbers with commas between them: pass 24.97,121.53 for example."
+            f"Got {text!r}, expected numbers with commas between them: pass 24.97,121.53, for example."
         ) from None
     if len(values) != len(names):
         columns = visible(", ".join(names))
-        raise typer.BadParameter(f"Got {len(values)} numbers, expected one for each of {columns}: pass as many.")
+        raise typer.BadParameter(
+            f"Got {len(values)} numbers, expected one for each of {columns}: pass as many numbers."
+        )
     return np.array([values])

@@ -9,15 +9,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from widestable.cli.tables import Table, numbers, read_table, replacing, write_csv
+from widestable.files import replacing
 
 from . import runs
 from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
+from .tables import Table, numbers, read_table, write_csv
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
-Out = Annotated[Path | None, typer.Option(help="CSV to write; standard output by default.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="CSV file to write. Default: standard output.", show_default=False)]
 Coverage = Annotated[float, typer.Option(help="Probability of the interval.")]
-OfF = Annotated[bool, typer.Option("--no-noise", help="Intervals of f instead of a new observation.", **FLAG)]
+OfF = Annotated[
+    bool, typer.Option("--no-noise", help="Intervals of f instead of intervals of a new observation.", **FLAG)
+]
 
 ADDED = ("prediction", "lower", "upper")
 
@@ -33,9 +36,12 @@ def predict(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict at new rows: the table's columns, then prediction (posterior median), lower and upper.
+    """Add predictions and intervals to a table of new rows.
 
-    When the table has the target too, the mean absolute error and the coverage are told.
+    The new columns are prediction (the posterior median), lower and upper.
+
+    If the table has the target too, the mean absolute error and the coverage
+    of the intervals are shown.
 
     Examples:
 
@@ -45,7 +51,7 @@ def predict(
     """
     if as_json and out is None:
         raise typer.BadParameter(
-            "Got --json without --out, expected both, for standard output cannot hold two things: pass --out FILE."
+            "Got --json without --out, but standard output cannot hold both the table and the JSON: pass --out FILE."
         )
     if out is not None:
         refuse_to_overwrite(out, force)
@@ -61,21 +67,21 @@ def predict(
 
 
 def _names(table: Table) -> list[str]:
-    """Names of the new columns; one that is taken gets an underscore in front."""
+    """Names of the new columns, with an underscore in front of a name that the table has already."""
     return ["_" * (name in table.columns) + name for name in ADDED]
 
 
 def _write(out: Path | None, columns: dict[str, Any]) -> None:
     if out is None:
-        # Another program gets the data as they are.
+        # A terminal must not obey control characters in the data; another program gets the data unchanged.
         write_csv(Terminal(sys.stdout) if sys.stdout.isatty() else sys.stdout, columns)
         return
-    with replacing(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with replacing(out, parents=True) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         write_csv(file, columns)
 
 
 def _score(table: Table, record: dict[str, Any], predicted: dict[str, Any]) -> dict[str, float]:
-    """Error and coverage, when the table knows the answers."""
+    """Error and coverage, if the table has the target."""
     if record["target"] not in table.columns:
         return {}
     y = numbers(table, record["target"], missing=True)

@@ -9,31 +9,32 @@ import numpy as np
 import typer
 from matplotlib.figure import Figure
 
-from widestable.cli.tables import replacing
+from widestable.files import replacing
 from widestable.network import draw_network, draw_process
 from widestable.plots import plot_stacked
 
+# Columns of the picture, and the width of the networks in its lower row.
 ALPHAS = (0.5, 1.0, 1.5, 2.0)
 WIDTH = 1000
 
 
 def prior(
-    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo/prior.png"),
+    out: Annotated[Path, typer.Option(help="File for the picture.")] = Path("demo/prior.png"),
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
 ) -> None:
-    """Draw functions from the prior, and from networks that approach it, and write a picture of them.
+    """Draw functions from the prior, and from wide networks that approximate it, in one picture.
 
     Examples:
 
       widestable prior --seed 3 --out prior.png
     """
-    with replacing(out) as temporary:
+    with replacing(out, parents=True) as temporary:
         prior_figure(np.random.default_rng(seed)).savefig(temporary, dpi=150, format="png")
     typer.echo(f"Functions drawn from the prior: {out}")
 
 
 def prior_figure(rng: np.random.Generator, n_functions: int = 4) -> Figure:
-    """Draws of the limit (above) and of networks (below), one column for each alpha."""
+    """Functions drawn from the limit (above) and from networks (below), one column per alpha."""
     x = np.linspace(-3.0, 3.0, 601)
     figure = Figure(figsize=(12.0, 6.0), layout="constrained")
     axes = figure.subplots(2, len(ALPHAS), sharex=True)

@@ -1,4 +1,4 @@
-"""What all commands share: errors in one sentence, options, and output for people or for scripts."""
+"""What all commands share: options, errors in one sentence, and output for people or for programs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+# Exit codes; typer itself uses 2 for wrong usage, and shells use 130 for Ctrl-C.
 FAILED, NOT_CONVERGED, INTERRUPTED = 1, 3, 130
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that fit wrote.", show_default=False)]
-# Flags take no value, so their help shows none.
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder written by fit.", show_default=False)]
+# Flags take no value, so their help should not show one.
 FLAG: dict[str, Any] = {"metavar": ""}
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", **FLAG)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts, and nothing else.", **FLAG)]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.", **FLAG)]
-Jobs = Annotated[int, typer.Option("--jobs", help="Threads; -1 for all processors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", **FLAG)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.", **FLAG)]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there already.", **FLAG)]
+Jobs = Annotated[int, typer.Option("--jobs", help="Number of threads; -1 for all processors.")]
 
 
 class OneSentence(TyperGroup):
-    """Errors that users can do something about end in one sentence and an exit code; others keep their traceback."""
+    """Reports errors that users can act on in one sentence with an exit code; others keep their traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -34,7 +35,7 @@ class OneSentence(TyperGroup):
         except KeyboardInterrupt as error:
             fail(str(error) or "Interrupted.", INTERRUPTED)
         except BrokenPipeError:
-            os._exit(0)  # the reader of our output has gone, as `head` does
+            os._exit(0)  # the reader of our output has closed the pipe, as `head` does
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
             fail(f"{name}{error.strerror or error}.")
@@ -43,7 +44,7 @@ class OneSentence(TyperGroup):
 
 
 def visible(text: str) -> str:
-    """Control characters made visible: a column name must not be able to command the terminal.
+    """Make control characters visible, so that a column name cannot control the terminal.
 
     Examples
     --------
@@ -54,37 +55,37 @@ def visible(text: str) -> str:
 
 
 class Terminal:
-    """A stream that shows control characters instead of passing them on, for data that go to a person's terminal."""
+    """A text stream that makes control characters visible, for data shown on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> None:
-        """Write what can be seen of `text`."""
+        """Write `text`, with its control characters made visible."""
         self._stream.write(visible(text))
 
 
 def fail(message: str, code: int = FAILED) -> None:
-    """Print a sentence on standard error and leave."""
+    """Print a sentence on standard error and exit."""
     typer.echo(visible(f"Error: {message}"), err=True)
     raise typer.Exit(code)
 
 
 def say(text: str, *, quiet: bool) -> None:
-    """A line for people, on standard output."""
+    """Print text for people on standard output."""
     if not quiet:
         typer.echo(visible(text))
 
 
 def note(text: str, *, quiet: bool) -> None:
-    """A remark on standard error, so that output can be piped."""
+    """Print a remark on standard error, so that it does not get into a pipe."""
     if not quiet:
         typer.echo(visible(text), err=True)
 
 
 @contextmanager
 def log_shown(wanted: bool) -> Iterator[None]:
-    """Show what the library logs on standard error, with the time of day."""
+    """If `wanted`, show on standard error what the library logs, with the time of day."""
     logger = logging.getLogger("widestable")
     handler, level = logging.StreamHandler(), logger.level
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
@@ -99,12 +100,12 @@ def log_shown(wanted: bool) -> Iterator[None]:
 
 
 def emit(values: dict[str, Any]) -> None:
-    """One JSON object on standard output; what JSON has no number for becomes null."""
+    """Print one JSON object on standard output; NaN and infinity become null."""
     typer.echo(json.dumps(plain(values), indent=1, allow_nan=False))
 
 
 def plain(value: Any) -> Any:
-    """The same with null in place of NaN and infinity."""
+    """The same value with None in place of NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -115,7 +116,7 @@ def plain(value: Any) -> Any:
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:
-    """Raise if something is there and --force was not given."""
+    """Raise an error if `path` is a folder, or exists and --force was not given."""
     if path.exists() and not force:
         raise FileExistsError(0, "it is there already: pass --force to overwrite it, or another --out", str(path))
     if path.is_dir():

@@ -1,39 +1,48 @@
-"""Tables in files: CSV, TSV and, where a reader is installed, Parquet. Errors are one sentence with the place."""
+"""Tables in files: CSV, TSV and, if a reader is installed, Parquet. Errors name the place in one sentence."""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import os
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Table", "TableError", "number_columns", "numbers", "read_table", "replacing", "write_csv"]
+from widestable._types import FloatArray, IntArray
 
-Floats = NDArray[np.float64]
 Column = NDArray[Any]  # float64, or text as objects
 
+# The delimiter that occurs most often in the header is taken.
 DELIMITERS = ",;\t|"
+# Cells that stand for a missing value, in lower case.
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 SUFFIXES = {".tsv": "\t", ".tab": "\t"}
 
 
 class TableError(ValueError):
-    """A file cannot be used as it is; the message is one sentence that says why."""
+    """The file cannot be used as it is; the message says why in one sentence."""
 
 
 class Table(NamedTuple):
-    """Columns of equal length by name, text as it stands in the file; `lines` says where each row is."""
+    """Columns of equal length.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, for messages.
+    columns : dict of str to array
+        The columns by name: float64, or text as it is in the file.
+    lines : (n,) array of int
+        Line of the file in which each row is.
+    """
 
     name: str
     columns: dict[str, Column]
-    lines: NDArray[np.int64]
+    lines: IntArray
 
     @property
     def n_rows(self) -> int:
@@ -44,7 +53,7 @@ class Table(NamedTuple):
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a file by its suffix: .parquet, .tsv and .tab (tabs), anything else as CSV with its own delimiter."""
+    """Read a table: Parquet (.parquet, .pq), tab-separated (.tsv, .tab), or else CSV with any usual delimiter."""
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder, expected a file with a table in it: pass its name.")
@@ -62,12 +71,13 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         ) from None
     if not text.strip():
         raise TableError(
-            f"{path} is empty, expected a line of column names and a line for each row: save the table again."
+            f"{path} is empty, expected a line of column names and one line per row: save the table again."
         )
     return _parse(path.name, text, SUFFIXES.get(path.suffix.lower()))
 
 
 def _parse(name: str, text: str, delimiter: str | None) -> Table:
+    """Split text into columns; blank lines do not count as rows."""
     if delimiter is None:
         header = next(line for line in text.splitlines() if line.strip())
         delimiter = max(DELIMITERS, key=header.count)
@@ -96,9 +106,10 @@ def _parse(name: str, text: str, delimiter: str | None) -> Table:
 
 
 def _check_header(name: str, rows: list[list[str]]) -> list[str]:
+    """The names of the columns: each present, different from the others, and not all numbers."""
     names = [cell.strip() for cell in rows[0]]
     if len(rows) == 1:
-        raise TableError(f"{name} has column names but no rows, expected at least one: add some.")
+        raise TableError(f"{name} has column names but no rows, expected at least one row: add some.")
     if all(_is_number(cell) for cell in names):
         raise TableError(f"The first line of {name} holds numbers, expected column names: add a line with them.")
     for label in names:
@@ -110,7 +121,7 @@ def _check_header(name: str, rows: list[list[str]]) -> list[str]:
 
 
 def _decimal_points(column: Column) -> Column:
-    """In tables separated by semicolons, numbers may have decimal commas."""
+    """Turn the decimal commas of semicolon-separated tables into points, if that makes the whole column numbers."""
     points = np.array([cell.replace(",", ".", 1) for cell in column], dtype=object)
     is_number = [_is_number(cell) or _is_missing(cell) for cell in points]
     return points if all(is_number) else column
@@ -125,7 +136,7 @@ def _read_parquet(path: Path) -> Table:
 
 
 def _parquet_columns(path: Path) -> dict[str, Column]:
-    """With polars, or pandas and pyarrow, whichever is there."""
+    """Read with polars if it is installed, otherwise with pandas and pyarrow."""
     try:
         import polars
     except ImportError:
@@ -140,13 +151,14 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
         raise TableError(
             f"Reading {path.name} needs polars, or pandas with pyarrow: install one, or save the table as CSV."
         ) from None
-    except Exception as error:  # each reader has errors of its own
+    except Exception as error:  # polars and pyarrow each raise errors of their own
         reason = " ".join(str(error).split())
         raise TableError(f"{path} cannot be read as Parquet ({reason}): save it again, or as CSV.") from None
     return {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
 
 
 def _plain(column: Column) -> Column:
+    """Numbers as float64, everything else as text."""
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     return np.array(["" if cell is None else str(cell) for cell in column], dtype=object)
@@ -155,8 +167,8 @@ def _plain(column: Column) -> Column:
 # --- Choosing --------------------------------------------------------------------------------------------
 
 
-def numbers(table: Table, name: str, *, missing: bool = False) -> Floats:
-    """A column as numbers; NaN stands for a missing one when `missing` allows it."""
+def numbers(table: Table, name: str, *, missing: bool = False) -> FloatArray:
+    """A column as numbers. Missing values are an error, or NaN if `missing` allows them."""
     if name not in table.columns:
         raise TableError(f"{table.name} has no column {name!r}{_nearest(name, table.columns)}")
     column = table.columns[name]
@@ -171,7 +183,7 @@ def numbers(table: Table, name: str, *, missing: bool = False) -> Floats:
 
 
 def number_columns(table: Table) -> list[str]:
-    """Names of columns that hold numbers; a column of numbers with some text in it is an error, not text."""
+    """Names of the columns that hold numbers. A column of numbers with some text in it is an error."""
     chosen = []
     for name, column in table.columns.items():
         if column.dtype.kind == "f" or any(_is_number(cell) for cell in column):
@@ -185,6 +197,7 @@ def _to_number(cell: Any) -> float:
 
 
 def _is_number(cell: Any) -> bool:
+    # Python reads 1_000 as a number, but in a table it is more likely a code.
     if isinstance(cell, str) and ("_" in cell or cell.strip().lower() in MISSING):
         return False
     try:
@@ -198,7 +211,7 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
-    """A hint for the end of a sentence: the closest name, or all of them when there are few."""
+    """The end of a message about an unknown name: the closest name, or all of them if they are few."""
     by_lower = {known.lower(): known for known in names}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if close:
@@ -207,26 +220,15 @@ def _nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _siblings(path: Path) -> list[str]:
+    """Names of files in the same folder, at most 1000."""
     return [p.name for p in path.parent.iterdir()][:1000] if path.parent.is_dir() else []
 
 
 # --- Writing ---------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; it is moved there when all went well, and removed otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def write_csv(file: Any, columns: Mapping[str, Column]) -> None:
-    """Write columns to an open text file; numbers keep every digit."""
+    """Write columns to an open text file, with every digit of the numbers."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):

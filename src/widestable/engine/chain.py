@@ -21,12 +21,20 @@ MOVES = (
     "alpha at fixed marks",
     "nu",
     "sigma2",
-    "sharpness",
+    "law, one number",
+    "law, all numbers",
     "reflected pair",
     "share of the noise",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
-NU, SIGMA2, SHARPNESS, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10
+NU, SIGMA2, LAW_ONE, LAW_ALL, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10, 11
+
+
+class Tuning(NamedTuple):
+    """How the p = d + 1 numbers (log r, log w) of the law are proposed; adapted during warm-up."""
+
+    log_step: FloatArray  # (p + 1,) of each number alone, then of all together
+    factor: FloatArray  # (p, p) Cholesky factor of the covariance of the numbers
 
 
 class State(NamedTuple):
@@ -40,6 +48,7 @@ class State(NamedTuple):
     log_mark: FloatArray  # (atoms,)
     log_step: FloatArray  # (moves,) log of the step sizes, adapted during warm-up
     tally: IntArray  # (moves, 2) attempts and acceptances since warm-up
+    tuning: Tuning
     rng: np.random.Generator
 
 
@@ -187,7 +196,9 @@ def new_state(
 ) -> State:
     """A state whose step sizes are still to be adapted."""
     steps, tally = np.full(len(MOVES), math.log(0.3)), np.zeros((len(MOVES), 2), np.int64)
-    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, rng)
+    p = law.relevance.size + 1
+    tuning = Tuning(np.full(p + 1, math.log(0.5)), 0.2 * np.eye(p))
+    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, tuning, rng)
 
 
 def draw_atoms(model: Model, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -249,10 +260,11 @@ def make_chain(model: Model, state: State, kernel: Kernel | None = None) -> Chai
     return chain
 
 
-def state_of(chain: Chain, law: Law, rng: np.random.Generator) -> State:
+def state_of(chain: Chain, law: Law, tuning: Tuning, rng: np.random.Generator) -> State:
     """The state a chain is in."""
     h, log_mark = chain.h[: chain.n_atoms].copy(), chain.log_mark[: chain.n_atoms].copy()
-    return State(chain.alpha, chain.log_nu, chain.log_sigma2, law, h, log_mark, chain.log_step, chain.tally, rng)
+    parameters = (chain.alpha, chain.log_nu, chain.log_sigma2)
+    return State(*parameters, law, h, log_mark, chain.log_step, chain.tally, tuning, rng)
 
 
 def make_work(model: Model, kernel: Kernel) -> Work:

@@ -121,14 +121,15 @@ def make_buffers(model: Model, n_draws: int) -> Buffers:
     )
 
 
-def pack(buffers: Buffers, relevance: FloatArray, sharpness: float) -> ChainDraws:
-    """Copy the atoms that are there out of the padded buffers; all draws were made under one law.
+def pack(buffers: Buffers, relevance: FloatArray, sharpness: float, log_prior: float) -> ChainDraws:
+    """Copy the atoms that are there out of the padded buffers, and add the log prior of the law of these draws.
 
     Chains know hyperplanes of rows (1, r * x); stored draws know them in the space of the inputs.
     """
     present = np.arange(buffers.log_mark.shape[1]) < buffers.n_atoms[:, None]
     values = {name: v[present] if name in OF_ATOMS else v.copy() for name, v in buffers._asdict().items()}
     values["h"][:, 1:] *= relevance
+    values["log_density"] += log_prior
     n_draws = buffers.alpha.size
     return ChainDraws(**values, relevance=np.tile(relevance, (n_draws, 1)), sharpness=np.full(n_draws, sharpness))
 

@@ -157,7 +157,7 @@ def rows_in_ball(X: FloatArray, log_relevance: FloatArray, log_sharpness: float)
 
 
 @summing_kernel
-def _apart_and_along(E, a, b):
+def apart_and_along(E, a, b):
     """Squared lengths of the difference and of the sum of rows a and b."""
     apart, along = 0.0, 0.0
     for j in range(E.shape[1]):
@@ -177,7 +177,7 @@ def arcsine_and_slope(E, gap):
     K, cosine, slope = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     for a in range(n):
         for b in range(a + 1):
-            apart, along = _apart_and_along(E, a, b)
+            apart, along = apart_and_along(E, a, b)
             apart += gap[a] + gap[b]
             along += gap[a] + gap[b]
             K[a, b] = 1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(apart), math.sqrt(along))

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from .._jit import inner_kernel
+from .._jit import inner_kernel, kernel
 from .._types import FloatArray
 
 # Beyond e^9 times the bias, or below e^-9, the data cannot tell.
@@ -54,7 +54,7 @@ def _grid(d):
     return half_width, math.ceil(2.0 * half_width * math.sqrt(d + 4.0) / 0.85)
 
 
-@inner_kernel
+@kernel
 def log_prior_log_relevance(log_relevance, scale):
     """Log density of the vector log r; -inf outside the truncation."""
     d = log_relevance.size
@@ -143,7 +143,7 @@ def draw_log_relevance(d: int, scale: float, rng: np.random.Generator) -> FloatA
             return np.asarray(log_r)
 
 
-@inner_kernel
+@kernel
 def log_prior_log_sharpness(log_sharpness):
     """Log density of log w; -inf outside its range."""
     if not LOG_SHARPNESS_LOW <= log_sharpness <= LOG_SHARPNESS_HIGH:
@@ -152,7 +152,7 @@ def log_prior_log_sharpness(log_sharpness):
     return math.log(_FLAT + _PEAK / (1.0 + t**2))
 
 
-@inner_kernel
+@kernel
 def slope_log_prior_log_sharpness(log_sharpness):
     """Derivative of `log_prior_log_sharpness` inside its range."""
     t = (log_sharpness - LOG_SHARPNESS_CENTRE) / LOG_SHARPNESS_SCALE

@@ -11,14 +11,30 @@ from .._types import FloatArray, IntArray
 from ..inputs import TrainingData, spread_indices
 from .tree import node_ranges
 
-ALPHA_RANGE = (0.05, 1.99)
-LOG_NU_SD = 1.5
 MAX_STORED_ROWS = 500
 # Up to this many rows the kernel is decomposed whole: O(n^3) once, and O(n^2) memory.
 MAX_DENSE_ROWS = 2000
 # Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
 # more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
 MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
+
+
+class Priors(NamedTuple):
+    """What can be set about the priors, on the scale that the engine sees.
+
+    Attributes
+    ----------
+    alpha : tuple of two floats
+        alpha is uniform between these.
+    log_nu_sd : float
+        log nu ~ N(0, log_nu_sd^2), nu being the squared scale of f.
+    relevance_scale : float
+        The log of the length of the vector of relevances is N(0, relevance_scale^2).
+    """
+
+    alpha: tuple[float, float] = (0.05, 1.99)
+    log_nu_sd: float = 1.5
+    relevance_scale: float = 1.0
 
 
 class Model(NamedTuple):
@@ -44,9 +60,11 @@ class Model(NamedTuple):
     infer_nu: bool
     infer_sigma2: bool
     infer_sharpness: bool
+    relevant: IntArray  # inputs whose relevance is inferred
     alpha_low: float
     alpha_high: float
     log_nu_sd: float
+    relevance_scale: float  # s.d. of the log of the common scale of the relevances
 
 
 class Rank(NamedTuple):
@@ -95,13 +113,19 @@ def make_model(
     sigma2: float | None,
     n_atoms: float,
     sharpness: float | None = math.inf,
+    infer_relevance: bool = False,
+    priors: Priors | None = None,
     max_dense_rows: int = MAX_DENSE_ROWS,
 ) -> Model:
     """Gather what the moves need, in the units of `data`. None stands for what is inferred.
 
-    With more than `max_dense_rows` distinct rows the remainder is of low rank.
+    With more than `max_dense_rows` distinct rows the remainder is of low rank, and the law of the hyperplanes is held.
     """
     n = data.y.size
+    priors = Priors() if priors is None else priors
+    is_dense = n <= max_dense_rows
+    # The relevance of an input that never changes means nothing.
+    varies = np.ptp(data.X, axis=0) > 0.0 if n else np.ones(data.X.shape[1], dtype=bool)
     is_smooth = sharpness is None or math.isfinite(sharpness)
     n_landmarks, rank = choose_rank(n, max_dense_rows, is_smooth)
     # Only sign units change at the rows that a moving hyperplane passes, and nowhere else.
@@ -118,10 +142,12 @@ def make_model(
         infer_alpha=alpha is None,
         infer_nu=nu is None,
         infer_sigma2=sigma2 is None,
-        infer_sharpness=sharpness is None,
-        alpha_low=ALPHA_RANGE[0],
-        alpha_high=ALPHA_RANGE[1],
-        log_nu_sd=LOG_NU_SD,
+        infer_sharpness=sharpness is None and is_dense,
+        relevant=np.flatnonzero(varies & infer_relevance & is_dense).astype(np.int64),
+        alpha_low=priors.alpha[0],
+        alpha_high=priors.alpha[1],
+        log_nu_sd=priors.log_nu_sd,
+        relevance_scale=priors.relevance_scale,
     )
 
 

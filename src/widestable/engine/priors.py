@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .._jit import inner_kernel
+from .._jit import inner_kernel, kernel
 
 
 @inner_kernel
@@ -19,7 +19,7 @@ def log_prior_log_nu(log_nu, kernel, model):
     return -0.5 * ((log_nu + kernel.log_diagonal) / model.log_nu_sd) ** 2
 
 
-@inner_kernel
+@kernel
 def log_prior_log_sigma2(log_sigma2):
     """sigma2 ~ half-Cauchy(0, 1), with the factor sigma2 of the logarithm."""
     # log(s / (1 + s^2)) written so that neither large nor small s overflows.

@@ -15,10 +15,11 @@ from joblib import Parallel, delayed
 from .._types import FloatArray
 from ..diagnostics import LEAST_DRAWS, has_converged
 from ..progress import Reporter
-from .chain import Chain, State, Work, make_chain, make_work, start_state, state_of
+from .chain import State, make_chain, make_work, state_of
 from .draws import ChainDraws, concatenate, make_buffers, pack
 from .kernel import Kernel, Law, make_kernel
 from .model import Model
+from .moves.law import is_inferred, log_prior_of_law, nothing_learned, sweeps_between, update_law
 from .sweep import Plan, make_sweeps, rebuild
 
 logger = logging.getLogger(__name__)
@@ -104,19 +105,9 @@ class Setup:
     plan: Plan = field(default_factory=Plan)
 
 
-def start(
-    model: Model,
-    law: Law,
-    seeds: Sequence[np.random.SeedSequence],
-    *,
-    alpha: float | None = None,
-    nu: float | None = None,
-    sigma2: float | None = None,
-) -> Sample:
-    """A sample without draws: each chain at its own starting point, with its own random stream."""
-    rngs = [np.random.default_rng(seed) for seed in seeds]
-    states = tuple(start_state(model, law, rng, alpha=alpha, nu=nu, sigma2=sigma2) for rng in rngs)
-    return Sample((), (), states, thin=2, n_sweeps=0)
+def start(states: Sequence[State]) -> Sample:
+    """A sample without draws."""
+    return Sample((), (), tuple(states), thin=2, n_sweeps=0)
 
 
 # --- One round -------------------------------------------------------------------------------------------
@@ -145,42 +136,30 @@ def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -
     Returns None for the draws when there are none, or when `report.stopped` was set.
     """
     rng = copy.deepcopy(state.rng)
-    model = own_arrays(setup.model)
+    model, law, tuning = own_arrays(setup.model), state.law, state.tuning
     chain = make_chain(model, state, None if setup.kernel is None else own_arrays(setup.kernel))
     work = make_work(model, chain.kernel)
     chain = rebuild(chain, model, work)
-    step = max(thin, 1)
-    done, size, parts = 0, step, []
+    learned = nothing_learned(law.relevance.size) if adapt else None
+    visit = sweeps_between(model.row_y.size) if is_inferred(model) else n_sweeps
+    done, size, parts = 0, 1, []
     while done < n_sweeps:
         if setup.report.stopped.is_set():
             return state, None
-        size = min(size, n_sweeps - done)
+        size = min(size, n_sweeps - done, visit - done % visit)
         started = time.perf_counter()
-        chain, draws = make_stretch(chain, model, setup.plan, work, rng, size, state.law, thin=thin, adapt=adapt)
-        seconds = time.perf_counter() - started
-        parts += [draws] if thin else []
+        since_draw = done % thin if thin else 0
+        buffers = make_buffers(model, (since_draw + size) // thin if thin else 0)
+        how = {"thin": thin, "since_draw": since_draw, "adapt": adapt}
+        chain = make_sweeps(chain, model, setup.plan, work, rng, size, **how, out=buffers)
+        parts.append(pack(buffers, law.relevance, law.sharpness, log_prior_of_law(model, law)))
         done += size
+        if is_inferred(model) and done % visit == 0:
+            chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
         setup.report.advance(size)
-        size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))) // step) * step
-    return state_of(chain, state.law, rng), concatenate(parts) if parts else None
-
-
-def make_stretch(
-    chain: Chain,
-    model: Model,
-    plan: Plan,
-    work: Work,
-    rng: np.random.Generator,
-    n_sweeps: int,
-    law: Law,
-    *,
-    thin: int,
-    adapt: bool,
-) -> tuple[Chain, ChainDraws]:
-    """Some sweeps in one compiled call, and their draws."""
-    buffers = make_buffers(model, n_sweeps // thin if thin else 0)
-    chain = make_sweeps(chain, model, plan, work, rng, n_sweeps, thin=thin, adapt=adapt, out=buffers)
-    return chain, pack(buffers, law.relevance, law.sharpness)
+        seconds = time.perf_counter() - started
+        size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))))
+    return state_of(chain, law, tuning, rng), concatenate(parts) if thin else None
 
 
 Arrays = TypeVar("Arrays", Model, Kernel)
@@ -324,12 +303,15 @@ def _forget(sample: Sample) -> Sample:
 
 
 def quantities(sample: Sample, model: Model) -> FloatArray:
-    """(chains, draws, quantities): alpha, log nu, log sigma2, log sharpness where inferred, then f at stored rows."""
+    """Draws of what convergence is judged by, shape (chains, draws, quantities).
+
+    alpha, log nu, log sigma2, log sharpness and log relevances where inferred, then f at stored rows.
+    """
     inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness]
 
     def of(draws: ChainDraws) -> FloatArray:
         parameters = np.column_stack([draws.alpha, draws.log_nu, draws.log_sigma2, np.log(draws.sharpness)])
-        return np.concatenate([parameters[:, inferred], draws.f], axis=1)
+        return np.concatenate([parameters[:, inferred], np.log(draws.relevance[:, model.relevant]), draws.f], axis=1)
 
     return np.stack([of(draws) for draws in sample.chains])
 
@@ -344,4 +326,4 @@ def _judge(sample: Sample, model: Model) -> Sample:
 
 def shared_kernel(model: Model, law: Law) -> Kernel | None:
     """The kernel that all chains share, or None when the law of the hyperplanes is inferred."""
-    return None if model.infer_sharpness else make_kernel(model, law)
+    return None if is_inferred(model) else make_kernel(model, law)

@@ -7,7 +7,7 @@ the modes in seconds, where chains would need thousands of sweeps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from .._types import FloatArray
 from ..network import kernel_diagonal
+from .chain import State, draw_atoms, new_state
 from .gaussian_limit import LOG_NU, LOG_SHARPNESS, LOG_SIGMA2, Known, Rows, Scales, log_posterior
+from .kernel import Law
 from .law import (
     LOG_RELEVANCE_LIMIT,
     LOG_SHARPNESS_HIGH,
@@ -25,6 +27,7 @@ from .law import (
     draw_log_relevance,
     draw_log_sharpness,
 )
+from .model import Model
 
 MAX_ROWS = 500
 # Searches run on this many rows first; what they find is then improved on all.
@@ -42,6 +45,13 @@ SAME = 0.2
 MAX_LOSS = 30.0
 # Standard deviation of the noise that tells chains with one optimum apart.
 JITTER = 0.1
+
+
+class FixedLaw(NamedTuple):
+    """What is given of the law of the hyperplanes; None stands for what is inferred."""
+
+    relevance: FloatArray | None  # (d,)
+    sharpness: float | None
 
 
 class Optimum(NamedTuple):
@@ -229,3 +239,63 @@ def _jittered(optimum: Optimum, known: Known, rng: np.random.Generator) -> Optim
     if known.log_sigma2 is None:
         log_sigma2 += noise[LOG_SIGMA2]
     return Optimum(log_r, log_w, log_nu, log_sigma2, optimum.log_posterior)
+
+
+# --- States of chains ------------------------------------------------------------------------------------
+
+
+def start_inferred_law(
+    model: Model,
+    law: FixedLaw,
+    rngs: Sequence[np.random.Generator],
+    rng: np.random.Generator,
+    *,
+    alpha: float | None,
+    nu: float | None,
+    sigma2: float | None,
+) -> list[State]:
+    """One state per chain: the law, nu and sigma2 near optima of the Gaussian limit, atoms from the prior.
+
+    Where rows are so many that the law is held during sampling, all chains start from the best optimum.
+
+    Parameters
+    ----------
+    model : Model
+        Data and priors.
+    law : FixedLaw
+        What is given of the law.
+    rngs : sequence of numpy.random.Generator
+        One stream per chain.
+    rng : numpy.random.Generator
+        Draws starting points of the search, and jitter.
+    alpha, nu, sigma2 : float or None
+        Parameters that are fixed, None where inferred.
+
+    Returns
+    -------
+    list of State
+    """
+    columns = np.flatnonzero(np.ptp(model.X, axis=0) > 0.0)
+    rows = Rows(np.ascontiguousarray(model.X[:, columns]), model.row_y, model.weight, model.n_extra, model.ss_within)
+    known = Known(
+        log_relevance=None if law.relevance is None else np.log(law.relevance[columns]),
+        log_sharpness=None if law.sharpness is None else math.log(law.sharpness),
+        log_nu=None if nu is None else math.log(nu),
+        log_sigma2=None if sigma2 is None else math.log(sigma2),
+    )
+    scales = Scales(model.relevance_scale, model.log_nu_sd)
+    optima = gaussian_limit_optima(rows, known, scales, rng)
+    if model.relevant.size == 0 and not model.infer_sharpness:
+        starts = [optima[0]] * len(rngs)
+    else:
+        starts = spread(optima, optimum_of_equal_relevance(rows, known, scales, rng), known, len(rngs), rng)
+    states = []
+    for start, own in zip(starts, rngs, strict=True):
+        relevance = np.ones(model.X.shape[1]) if law.relevance is None else law.relevance.copy()
+        relevance[columns] = np.exp(start.log_relevance)
+        # The Gaussian limit explains the data without atoms: alpha starts high, so that the remainder does so at first.
+        first_alpha = own.uniform(1.6, 1.95) if alpha is None else alpha
+        chain_law = Law(relevance, math.exp(start.log_sharpness))
+        h, log_mark = draw_atoms(model, own)
+        states.append(new_state(first_alpha, start.log_nu, start.log_sigma2, chain_law, h, log_mark, own))
+    return states

@@ -45,6 +45,7 @@ def make_sweeps(
     n_sweeps: int,
     *,
     thin: int,
+    since_draw: int,
     adapt: bool,
     out: Buffers,
 ) -> Chain:
@@ -62,6 +63,8 @@ def make_sweeps(
         How many.
     thin : int
         Sweeps per draw; 0 writes none.
+    since_draw : int
+        Sweeps made since the last draw, below `thin`.
     adapt : bool
         Whether step sizes adapt.
     out : Buffers
@@ -72,7 +75,7 @@ def make_sweeps(
     Chain
         The same arrays, and the numbers after the last sweep.
     """
-    numbers = _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, adapt, out)
+    numbers = _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adapt, out)
     return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
 
 
@@ -89,10 +92,10 @@ refer_buffers = by_reference(Buffers)
 
 
 @kernel
-def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, adapt, out):
+def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adapt, out):
     c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
     c.log_likelihood = refresh(c, m, w)
-    for done in range(1, n_sweeps + 1):
+    for done in range(since_draw + 1, since_draw + n_sweeps + 1):
         sweep(c, m, plan, w, rng, adapt)
         if thin > 0 and done % thin == 0:
             record(c, m, w, rng, o, done // thin - 1)

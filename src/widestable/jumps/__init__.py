@@ -1,7 +1,20 @@
-"""The map of jumps: where f jumps, how far, how abruptly, and how sure that is."""
+"""The jumps of the fitted function: where they are, how large, how abrupt and how probable.
 
-from .probability import jump_probability
+From the draws to what the user reads, in this order:
+
+1. `steps.py` collects the steps of each draw that are narrow enough to count. Steps with the same training rows on
+   either side cannot be told apart by the data, so they form a group. A group that adds up to a large enough change is
+   a jump of that draw.
+2. `matching.py` decides which jumps of different draws are the same jump.
+3. `find.py` summarises each of them over the draws that have it.
+4. `result.py` holds the answer and puts it into words.
+
+`probability.py` asks the same steps another question: how probable is a jump between two given places, or between
+neighbouring cells of a map?
+"""
+
+from .find import find_jumps
+from .probability import jump_probability, map_boundaries
 from .result import BoundaryMap, Gaps, Jump, Jumps
-from .summary import find_jumps, map_boundaries
 
 __all__ = ["BoundaryMap", "Gaps", "Jump", "Jumps", "find_jumps", "jump_probability", "map_boundaries"]

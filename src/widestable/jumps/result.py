@@ -1,4 +1,4 @@
-"""What is reported about jumps, as frozen data in the user's units."""
+"""The answer: jumps as frozen data in the user's units, and in words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from .._types import FloatArray, IntArray
 
-# Jumps less probable than this are counted but not described when printed.
-SURE = 0.5
+# Less probable jumps are counted but not described when the result is printed.
+LIKELY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +21,25 @@ class Jump:
 
     Attributes
     ----------
-    probability : the part of the draws that have it.
-    location : for one input, where f jumps: the median over those draws. For several, the threshold on `direction . x`.
-    location_interval : its central 90% interval; for several inputs that of the distance from the data's centre.
-    direction : (d,) normal of the hyperplane, toward where f is higher, of unit length in standardised inputs.
-    size, size_interval : change of f: median and central 90% interval. For one input negative when f falls.
-    width : median distance over which a step goes from a quarter to three quarters of its height; 0 for a clean
-        jump. In the user's units for one input, in standardised units for several.
-    agreement : mean share of the training rows (by weight) on which the draws' hyperplanes agree with this one.
+    probability : float
+        Fraction of the draws that have this jump. Everything below is a summary over these draws.
+    location : float
+        For one input, where f jumps (median). For several, the threshold on `direction . x`.
+    location_interval : tuple of float
+        Central 90% interval of the location. For several inputs it reflects the distance of the hyperplane from the
+        centre of the data.
+    direction : (d,) array
+        Normal of the hyperplane, pointing to where f is higher. It has unit length in standardised inputs.
+    size : float
+        Change of f (median). For one input it is negative where f falls.
+    size_interval : tuple of float
+        Central 90% interval of the size.
+    width : float
+        Distance over which the step goes from a quarter to three quarters of its height (median); 0 for a clean jump.
+        In the user's units for one input, in standardised units for several.
+    agreement : float
+        Mean fraction of the training rows, by weight, that the hyperplanes of the draws put on the same side as this
+        one does.
 
     Examples
     --------
@@ -61,7 +72,16 @@ class Jump:
 
 
 class Gaps(NamedTuple):
-    """For one input: the jump between each pair of neighbouring training points, shape (n - 1,) each.
+    """For one input: the jump between each pair of neighbouring training points.
+
+    Attributes
+    ----------
+    low, high : (n - 1,) arrays
+        The two points of each pair.
+    probability : (n - 1,) array
+        Probability of a jump between them.
+    size : (n - 1,) array
+        Median change of f over the draws that jump there; NaN if none does.
 
     Examples
     --------
@@ -73,11 +93,20 @@ class Gaps(NamedTuple):
     low: FloatArray
     high: FloatArray
     probability: FloatArray
-    size: FloatArray  # median change over the draws that jump there; NaN without any
+    size: FloatArray
 
 
 class BoundaryMap(NamedTuple):
     """For two inputs: probability of a jump between the centres of neighbouring cells of a grid.
+
+    Attributes
+    ----------
+    x, y : (p,) and (q,) arrays
+        Centres of the cells along the first and the second input.
+    across_x : (q, p - 1) array
+        Probability of a jump between left and right neighbours.
+    across_y : (q - 1, p) array
+        Probability of a jump between lower and upper neighbours.
 
     Examples
     --------
@@ -87,14 +116,14 @@ class BoundaryMap(NamedTuple):
            [0.1, 0.2]])
     """
 
-    x: FloatArray  # (p,) centres along the first input
-    y: FloatArray  # (q,) centres along the second
-    across_x: FloatArray  # (q, p - 1) between left and right neighbours
-    across_y: FloatArray  # (q - 1, p) between lower and upper neighbours
+    x: FloatArray
+    y: FloatArray
+    across_x: FloatArray
+    across_y: FloatArray
 
     @property
     def cells(self) -> FloatArray:
-        """(q, p) the largest of the probabilities on a cell's sides."""
+        """For each cell, the largest of the probabilities on its sides, shape (q, p)."""
         cells = np.zeros((self.y.size, self.x.size))
         cells[:, :-1] = self.across_x
         cells[:, 1:] = np.maximum(cells[:, 1:], self.across_x)
@@ -105,23 +134,30 @@ class BoundaryMap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Jumps:
-    """Jumps of f larger than `min_size` and narrower than `max_width` between training rows, in the user's units.
+    """The jumps of f between training rows that are larger than `min_size` and at most `max_width` wide.
 
-    Steps with the same training rows on their two sides cannot be told apart by the data: they count as one jump, and
-    its size is that of their sum. A jump that no pair of training rows straddles is not counted. Iterate over it to get
-    each `Jump`; those with a probability of at least 0.2 are kept.
+    Steps with the same training rows on either side cannot be told apart by the data: they count as one jump, and its
+    size is that of their sum. A step with all training rows on one side does not count. Iterate over the result to get
+    each `Jump`; it holds those with a probability of at least 0.2.
 
     Attributes
     ----------
-    min_size : the least change of f that counts.
-    max_width : the greatest width of a step that counts; in the units of x for one input, in standardised units for
-        several.
-    n_jumps : (draws,) number of jumps in each draw.
-    found : the jumps, from left to right for one input, the surest first for several.
-    names : of the inputs.
-    centre : (d,) the inputs' means, with the digits that their spread makes sense of.
-    gaps : for one input, what happens between neighbouring training points; else None.
-    boundaries : for two inputs, a map of probabilities; else None.
+    min_size : float
+        The least change of f that counts.
+    max_width : float
+        The greatest width of a step that counts, in the units of x for one input and in standardised units for several.
+    n_jumps : (draws,) array of int
+        Number of jumps in each draw.
+    found : tuple of Jump
+        The jumps: from left to right for one input, the most probable first for several.
+    names : tuple of str
+        Names of the inputs.
+    centre : (d,) array
+        Means of the inputs, rounded to the digits that matter beside their spread.
+    gaps : Gaps or None
+        For one input, what happens between neighbouring training points.
+    boundaries : BoundaryMap or None
+        For two inputs, a map of probabilities.
 
     Examples
     --------
@@ -159,16 +195,18 @@ class Jumps:
         return self.found[index]
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{n}: {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
+        counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
+        # The word "probability" once is enough.
+        counts = counts.replace("with", "with probability", 1)
         unit = "" if len(self.names) == 1 else " standardised units"
         what = f"Jumps larger than {self.min_size:.3g} and narrower than {self.max_width:.3g}{unit}"
-        sure = [jump for jump in self.found if jump.probability >= SURE]
-        lines = [f"{what}; probability of each number: {counts}", *map(self.describe, sure)]
-        n_others = len(self.found) - len(sure)
-        return "\n".join(lines + [f"  and {n_others} with a probability from 0.2 to {SURE}"] * (n_others > 0))
+        likely = [jump for jump in self.found if jump.probability >= LIKELY]
+        lines = [f"{what}: {counts}", *map(self.describe, likely)]
+        n_others = len(self.found) - len(likely)
+        return "\n".join(lines + [f"  and {n_others} less probable, each in 20% to 50% of the draws"] * (n_others > 0))
 
     def describe(self, jump: Jump) -> str:
-        """One line about a jump."""
+        """One line of text about a jump."""
         low, high = jump.size_interval
         size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
         size += f", {jump.width:.2g} wide" if jump.width > 0.0 else ""
@@ -189,7 +227,7 @@ class Jumps:
 
 
 def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None = None) -> str:
-    """`0.52 a - 0.48 (b - 120) > 1.3`: the side where f is higher; inputs that lie far from zero are centred.
+    """The side where f is higher, as in `0.52 a - 0.48 (b - 120) > 1.3`; inputs that lie far from zero are centred.
 
     Examples
     --------
@@ -197,25 +235,22 @@ def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None
     >>> plane_in_words(jump, ("a", "b"), np.array([1.0, 120.02]))
     '0.5 a + 2 (b - 120.02) > 0.46'
     """
+    # Centre an input where its usual value would dominate the sum: f jumps within a few units of `direction . x`.
     shift = np.zeros(len(names)) if centre is None else np.where(np.abs(jump.direction * centre) > 3.0, centre, 0.0)
     moved = float(jump.direction @ shift)
     ends = (jump.location_interval[0] - moved, jump.location_interval[1] - moved)
     jump = replace(jump, location=jump.location - moved, location_interval=ends)
-    names = tuple(
-        f"({name} {'-' if at > 0.0 else '+'} {abs(at):.8g})" if at else name
-        for name, at in zip(names, shift, strict=True)
-    )
-    terms: list[str] = []
-    for coefficient, name in zip(jump.direction, names, strict=True):
-        sign = "-" if coefficient < 0.0 else "+" if terms else ""
-        terms.append(
-            f"{sign} {abs(coefficient):.3g} {name}".strip() if terms else f"{sign}{abs(coefficient):.3g} {name}"
-        )
-    return f"{' '.join(terms)} > {places_in_words(jump)[0]}"
+    text = ""
+    for coefficient, name, at in zip(jump.direction, names, shift, strict=True):
+        sign = "-" if coefficient < 0.0 else "+" if text else ""
+        centred = f"({name} {'-' if at > 0.0 else '+'} {abs(at):.8g})" if at else name
+        text += f" {sign} " if text else sign
+        text += f"{abs(coefficient):.3g} {centred}"
+    return f"{text} > {places_in_words(jump)[0]}"
 
 
 def places_in_words(jump: Jump) -> tuple[str, str, str]:
-    """Location and the ends of its interval, with as many digits as the interval makes sense of.
+    """Location and the ends of its interval, rounded to the second digit of the width of the interval.
 
     Examples
     --------
@@ -224,6 +259,7 @@ def places_in_words(jump: Jump) -> tuple[str, str, str]:
     ('0', '-0.046', '0.047')
     """
     low, high = jump.location_interval
+    # Adding 0.0 below turns -0.0 into 0.0.
     decimals = 1 - math.floor(math.log10(high - low)) if high > low else 4
     where, left, right = (f"{round(value, decimals) + 0.0:.8g}" for value in (jump.location, low, high))
     return where, left, right

@@ -1,4 +1,4 @@
-"""The steps of every draw that may add up to a jump, and which of them the data cannot tell apart."""
+"""The steps of each draw: which of them count, which the data cannot tell apart, and which add up to a jump."""
 
 from __future__ import annotations
 
@@ -13,42 +13,107 @@ from .._types import FloatArray, IntArray
 from ..engine.draws import ChainDraws
 from ..inputs import TrainingData
 from ..network import sign_patterns
-from .limits import Limits
 
-# Signs of atoms at rows held in memory at once (32 MB as 64-bit integers).
+BoolArray = npt.NDArray[np.bool_]
+KeyArray = npt.NDArray[np.uint64]
+
+# A step wider than this fraction of the standard deviation of the inputs is a slope, unless the user says otherwise.
+MAX_WIDTH = 0.25
+# Signs (atoms times rows) held in memory at once: 32 MB as 64-bit integers.
 BLOCK = 1 << 22
 
 
+# --- What counts -----------------------------------------------------------------------------------------
+
+
+class Limits(NamedTuple):
+    """What counts as a jump, in the model's units.
+
+    Attributes
+    ----------
+    size : float
+        f must change by more than this.
+    width : float
+        Each step must be at most this wide.
+    """
+
+    size: float
+    width: float
+
+
+def check_limits(
+    data: TrainingData, chains: Sequence[ChainDraws], size: float | None, max_width: float | None
+) -> Limits:
+    """Turn the user's limits into the model's units.
+
+    The defaults are the posterior median of the noise s.d., and a quarter of the standard deviation of the inputs.
+    """
+    if size is not None and not size >= 0.0:
+        raise ValueError(f"Got size = {size}, expected a number of at least zero: give it in the units of y.")
+    if max_width is not None and not max_width >= 0.0:
+        raise ValueError(
+            f"Got max_width = {max_width}, expected a number of at least zero: pass inf to count every step."
+        )
+    noise_sd = float(np.sqrt(np.median(np.exp(np.concatenate([draws.log_sigma2 for draws in chains])))))
+    return Limits(
+        size=noise_sd if size is None else size / data.scaling.y_scale,
+        width=MAX_WIDTH * _input_sd(data) if max_width is None else max_width / width_unit(data),
+    )
+
+
+def width_unit(data: TrainingData) -> float:
+    """The unit in which users see widths: that of x for one input, standardised units for several."""
+    return float(data.scaling.x_scale[0]) if data.X.shape[1] == 1 else 1.0
+
+
+def _input_sd(data: TrainingData) -> float:
+    """Root mean variance of the columns that vary; 1 when they are standardised."""
+    mean = np.average(data.X, axis=0, weights=data.weight)
+    variance = np.average((data.X - mean) ** 2, axis=0, weights=data.weight)
+    varying = variance[variance > 0.0]
+    return float(np.sqrt(varying.mean())) if varying.size else 1.0
+
+
+# --- Steps and their groups ------------------------------------------------------------------------------
+
+
 class Steps(NamedTuple):
-    """Steps narrow enough for a jump, in groups large enough for one; groups are runs, sorted by draw.
+    """The k steps of all draws that may be part of a jump, sorted by draw and then by group.
 
-    A group holds the steps of one draw that have the same training rows on their two sides: the data see only their
-    sum. `size` is the change of f from the negative to the positive side of h.
+    A group holds the steps of one draw that have the same training rows on either side: the data only see their sum.
+    Steps that are too wide are left out, and so are groups too small to add up to a jump.
+
+    Attributes
+    ----------
+    n_draws : int
+        Number of draws, including those without a step.
+    h : (k, d + 1) array
+        Hyperplanes.
+    size : (k,) array
+        Change of f from the negative to the positive side of h.
+    width : (k,) array
+        Widths of the steps; see `step_width`.
+    toward_first : (k,) array
+        +1 where the first training row is on the positive side of h, otherwise -1.
+    splits : (k,) array of bool
+        Whether there are training rows on both sides.
+    key : (k,) array of uint64
+        Equal for steps that split the training rows in the same way.
+    draw : (k,) array of int
+        The draw to which each step belongs.
+    first : (groups,) array of int
+        Index of the first step of each group.
     """
 
     n_draws: int
-    h: FloatArray  # (k, d + 1)
-    size: FloatArray  # (k,)
-    width: FloatArray  # (k,)
-    toward_first: FloatArray  # (k,) +1 where the first training row is on the positive side, else -1
-    splits: npt.NDArray[np.bool_]  # (k,) whether training rows lie on both sides
-    key: npt.NDArray[np.uint64]  # (k,) equal for steps that split the rows alike
-    draw: IntArray  # (k,)
-    first: IntArray  # (groups,) where each group starts
-
-
-class Found(NamedTuple):
-    """Jumps of all draws, sorted by draw: groups of steps that split the training rows and add up to more than a size.
-
-    The hyperplane and the width are those of the group's largest step; h points to where f is higher.
-    """
-
-    n_draws: int
-    draw: IntArray
     h: FloatArray
     size: FloatArray
     width: FloatArray
-    key: npt.NDArray[np.uint64]
+    toward_first: FloatArray
+    splits: BoolArray
+    key: KeyArray
+    draw: IntArray
+    first: IntArray
 
 
 def step_width(h: FloatArray, sharpness: FloatArray) -> FloatArray:
@@ -63,9 +128,10 @@ def step_width(h: FloatArray, sharpness: FloatArray) -> FloatArray:
         return np.asarray(2.0 * erfinv(0.5) / (sharpness * np.sqrt(np.sum(h[:, 1:] ** 2, axis=1))))
 
 
-def gather(data: TrainingData, chains: Sequence[ChainDraws], limits: Limits) -> Steps:
-    """All steps that may be part of a jump within `limits`."""
+def collect_steps(data: TrainingData, chains: Sequence[ChainDraws], limits: Limits) -> Steps:
+    """Collect the steps of all chains that may be part of a jump, and group them."""
     h = np.concatenate([draws.h for draws in chains])
+    # Across its hyperplane an atom goes from -size to +size.
     size = 2.0 * np.concatenate([draws.size for draws in chains])
     n_atoms = np.concatenate([draws.n_atoms for draws in chains])
     sharpness = np.repeat(np.concatenate([draws.sharpness for draws in chains]), n_atoms)
@@ -76,53 +142,15 @@ def gather(data: TrainingData, chains: Sequence[ChainDraws], limits: Limits) -> 
     key, toward_first, splits = _split_keys(data.X, h)
     order = np.lexsort((key, draw))
     order = order[_in_large_groups(draw[order], key[order], size[order], limits.size)]
-    first = _starts(draw[order], key[order])
+    first = _group_starts(draw[order], key[order])
     parts = (h[order], size[order], width[order], toward_first[order], splits[order], key[order], draw[order])
     return Steps(n_atoms.size, *parts, first)
 
 
-def add_up(steps: Steps, min_size: float) -> Found:
-    """Groups that split the training rows and whose sum exceeds `min_size`."""
-    if not steps.first.size:
-        nothing = np.empty(0)
-        return Found(steps.n_draws, steps.draw, steps.h, nothing, nothing, steps.key)
-    total = np.add.reduceat(steps.size * steps.toward_first, steps.first)
-    is_jump = (np.abs(total) > min_size) & steps.splits[steps.first]
-    leading = _leading_steps(steps, np.sign(total))[is_jump]
-    h = steps.h[leading] * np.sign(steps.size[leading])[:, None]
-    at = steps.first[is_jump]
-    return Found(steps.n_draws, steps.draw[at], h, np.abs(total)[is_jump], steps.width[leading], steps.key[at])
-
-
-def _leading_steps(steps: Steps, direction: FloatArray) -> IntArray:
-    """The largest step of each group among those that go its way."""
-    group = np.repeat(np.arange(steps.first.size), np.diff(np.append(steps.first, steps.size.size)))
-    forward = steps.size * steps.toward_first * direction[group]
-    order = np.lexsort((forward, group))
-    last = np.append(steps.first[1:], steps.size.size) - 1
-    return np.asarray(order[last])
-
-
-def _starts(draw: IntArray, key: npt.NDArray[np.uint64]) -> IntArray:
-    """Where each run of equal (draw, key) starts."""
-    changes = (draw[1:] != draw[:-1]) | (key[1:] != key[:-1])
-    return np.flatnonzero(np.append(True, changes)[: draw.size])
-
-
-def _in_large_groups(
-    draw: IntArray, key: npt.NDArray[np.uint64], size: FloatArray, min_size: float
-) -> npt.NDArray[np.bool_]:
-    """Steps of groups that would exceed `min_size` if all went the same way; no others can be part of a jump."""
-    first = _starts(draw, key)
-    if not first.size:
-        return np.zeros(0, dtype=bool)
-    n_steps = np.diff(np.append(first, size.size))
-    return np.repeat(np.add.reduceat(np.abs(size), first) > min_size, n_steps)
-
-
-def _split_keys(X: FloatArray, h: FloatArray) -> tuple[npt.NDArray[np.uint64], FloatArray, npt.NDArray[np.bool_]]:
-    """A number that tells splits of the rows apart, the side of the first row, and whether a split is one at all."""
-    # Sums modulo 2**64 of random weights: exact, and equal for different splits as good as never.
+def _split_keys(X: FloatArray, h: FloatArray) -> tuple[KeyArray, FloatArray, BoolArray]:
+    """For each hyperplane: a key of how it splits the rows, the side of the first row, and whether it splits them."""
+    # A random hash: the sum modulo 2**64 of random weights of the rows on the side of the first row. Integer sums are
+    # exact, and two different splits collide with probability 2**-64.
     weights = np.random.default_rng(0).integers(0, 2**64, size=len(X), dtype=np.uint64)
     key, toward_first = np.empty(len(h), dtype=np.uint64), np.empty(len(h))
     splits = np.empty(len(h), dtype=bool)
@@ -135,3 +163,74 @@ def _split_keys(X: FloatArray, h: FloatArray) -> tuple[npt.NDArray[np.uint64], F
         splits[part] = ~same_side.all(axis=1)
         key[part] = same_side.astype(np.uint64) @ weights
     return key, toward_first, splits
+
+
+def _group_starts(draw: IntArray, key: KeyArray) -> IntArray:
+    """Where each run of equal (draw, key) starts."""
+    changes = (draw[1:] != draw[:-1]) | (key[1:] != key[:-1])
+    return np.flatnonzero(np.append(True, changes)[: draw.size])
+
+
+def _in_large_groups(draw: IntArray, key: KeyArray, size: FloatArray, min_size: float) -> BoolArray:
+    """Which steps belong to groups that would exceed `min_size` if all their steps went the same way.
+
+    Others cannot be part of a jump, even between places that only some steps of the group separate.
+    """
+    first = _group_starts(draw, key)
+    if not first.size:
+        return np.zeros(0, dtype=bool)
+    n_steps = np.diff(np.append(first, size.size))
+    return np.repeat(np.add.reduceat(np.abs(size), first) > min_size, n_steps)
+
+
+# --- Jumps of each draw ----------------------------------------------------------------------------------
+
+
+class DrawnJumps(NamedTuple):
+    """The k jumps of all draws, sorted by draw.
+
+    Attributes
+    ----------
+    n_draws : int
+        Number of draws, including those without a jump.
+    draw : (k,) array of int
+        The draw to which each jump belongs.
+    h : (k, d + 1) array
+        Hyperplane of the largest step in the group, oriented so that f is higher on its positive side.
+    size : (k,) array
+        Absolute change of f.
+    width : (k,) array
+        Width of the largest step.
+    key : (k,) array of uint64
+        Equal for jumps that split the training rows in the same way.
+    """
+
+    n_draws: int
+    draw: IntArray
+    h: FloatArray
+    size: FloatArray
+    width: FloatArray
+    key: KeyArray
+
+
+def add_up(steps: Steps, min_size: float) -> DrawnJumps:
+    """Find the groups that split the training rows and whose steps add up to more than `min_size`."""
+    if not steps.first.size:
+        nothing = np.empty(0)
+        return DrawnJumps(steps.n_draws, steps.draw, steps.h, nothing, nothing, steps.key)
+    # Steps of a group may point either way; measured toward the first training row, they can be added.
+    total = np.add.reduceat(steps.size * steps.toward_first, steps.first)
+    is_jump = (np.abs(total) > min_size) & steps.splits[steps.first]
+    leading = _leading_steps(steps, np.sign(total))[is_jump]
+    h = steps.h[leading] * np.sign(steps.size[leading])[:, None]
+    at = steps.first[is_jump]
+    return DrawnJumps(steps.n_draws, steps.draw[at], h, np.abs(total)[is_jump], steps.width[leading], steps.key[at])
+
+
+def _leading_steps(steps: Steps, direction: FloatArray) -> IntArray:
+    """In each group, the largest of the steps that go in the direction of the sum."""
+    group = np.repeat(np.arange(steps.first.size), np.diff(np.append(steps.first, steps.size.size)))
+    forward = steps.size * steps.toward_first * direction[group]
+    order = np.lexsort((forward, group))
+    last = np.append(steps.first[1:], steps.size.size) - 1
+    return np.asarray(order[last])

@@ -1,8 +1,11 @@
-"""Pictures: functions that draw on `ax` and return it."""
+"""Pictures: functions that draw on matplotlib axes and return them.
+
+`bands.py` is for one input, `maps.py` for two, and `chains.py` for the draws of parameters.
+"""
 
 from .bands import plot_band, plot_fit, plot_jump_probability, plot_stacked
 from .chains import plot_posterior, plot_ranks, plot_trace
-from .maps import plot_boundaries, plot_heat_map, plot_map, predict_grid
+from .maps import plot_boundaries, plot_map, predict_grid
 from .style import COLORS
 
 __all__ = [
@@ -10,7 +13,6 @@ __all__ = [
     "plot_band",
     "plot_boundaries",
     "plot_fit",
-    "plot_heat_map",
     "plot_jump_probability",
     "plot_map",
     "plot_posterior",

@@ -1,4 +1,4 @@
-"""Functions along one input: draws, bands, and jumps underneath."""
+"""One input: functions, bands around a prediction, and the probability of jumps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps import Jumps
+from ..jumps.result import LIKELY
 from .style import COLORS, axes_or_current, open_frame
 
 if TYPE_CHECKING:
@@ -18,13 +19,21 @@ if TYPE_CHECKING:
 
 
 def plot_stacked(x: ArrayLike, f: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Functions one above the other, each shifted and divided by its range, so that shapes can be compared.
+    """Draw functions one above the other, each shifted and divided by its range, so that their shapes can be compared.
 
     Parameters
     ----------
-    x : sorted inputs, shape (m,).
-    f : one function in each row, shape (k, m).
-    ax : where to draw; the current axes by default.
+    x : (m,) array-like
+        Sorted inputs.
+    f : (k, m) array-like
+        One function per row.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -35,6 +44,7 @@ def plot_stacked(x: ArrayLike, f: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """
     ax = axes_or_current(ax)
     x, f = np.asarray(x), np.atleast_2d(f)
+    # A constant function has no range; it stays flat.
     low, spread = f.min(axis=1, keepdims=True), np.ptp(f, axis=1, keepdims=True)
     shapes = (f - low) / np.where(spread > 0.0, spread, 1.0)
     for level, shape in enumerate(shapes):
@@ -54,14 +64,25 @@ def plot_band(
     label: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A prediction and the band around it, along one input.
+    """Draw a prediction and the band around it.
 
     Parameters
     ----------
-    x : sorted inputs, shape (m,).
-    lower, middle, upper : shape (m,).
-    color, label : of both the line and the band.
-    ax : where to draw; the current axes by default.
+    x : (m,) array-like
+        Sorted inputs.
+    lower, middle, upper : (m,) array-like
+        The prediction, and the ends of the band.
+    color : str
+        Colour of the line and the band.
+    label : str, optional
+        What the legend says.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -78,7 +99,23 @@ def plot_band(
 
 
 def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | None = None) -> Axes:
-    """Probability of a jump between neighbouring training points, and the 90% interval of each surer one's location.
+    """Draw the probability of a jump between neighbouring training points.
+
+    Each jump with a probability of at least 0.5 also gets a dot at its location and a line for its 90% interval.
+
+    Parameters
+    ----------
+    jumps : Jumps
+        Jumps over one input.
+    color : str
+        Colour of bars, dots and lines.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -96,7 +133,7 @@ def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | No
     low, high, probability, _ = jumps.gaps
     ax.bar(low, probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
     for jump in jumps:
-        if jump.probability >= 0.5:
+        if jump.probability >= LIKELY:
             ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
             ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
     ax.set_ylim(0.0, 1.05)
@@ -113,15 +150,25 @@ def plot_fit(
     jumps: Jumps | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """For one input: median, band of new observations, data, and jump probabilities in a panel underneath.
+    """Draw the fit over one input: median, band of new observations, data, and probability of jumps underneath.
 
     Parameters
     ----------
-    model : fitted on one input.
-    X, y : data to show; the model's own rows (means of repeated ones) by default.
-    coverage : of the band.
-    jumps : what to show underneath; `model.jumps()` by default.
-    ax : where to draw; the panel underneath takes its lower fifth.
+    model : StableRegressor
+        A model fitted on one input.
+    X, y : array-like, optional
+        Data to show. Default: the training rows, with repeated rows shown once at their mean.
+    coverage : float
+        Probability of the band.
+    jumps : Jumps, optional
+        Jumps to show underneath. Default: `model.jumps()`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the panel with the jumps takes its lower fifth. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The upper axes.
 
     Examples
     --------
@@ -139,6 +186,7 @@ def plot_fit(
     name = _input_name(model)
     grid = _line_grid(np.ravel(np.asarray(points, dtype=float)))
     tail = 0.5 * (1.0 - coverage)
+    # The band is for new observations, noise included; the line is the median of f itself.
     rows: Any = grid[:, None]
     posterior = model.posterior_
     lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
@@ -146,6 +194,7 @@ def plot_fit(
     plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
     ax.plot(np.ravel(np.asarray(points)), np.asarray(values), "o", color="black", ms=3.0, label="data")
     ax.legend(loc="best", fontsize="small", frameon=False)
+    # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
     plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
     ax.tick_params(labelbottom=False)
@@ -153,6 +202,7 @@ def plot_fit(
 
 
 def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
+    """The training rows and the means of their outputs, in the user's units."""
     data = model.posterior_.data
     return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
 
@@ -162,5 +212,6 @@ def _input_name(model: StableRegressor) -> str:
 
 
 def _line_grid(x: np.ndarray, n: int = 400) -> np.ndarray:
+    """Inputs at which to predict, a little beyond the data on either side."""
     margin = 0.02 * (float(np.ptp(x)) or 1.0)
     return np.linspace(x.min() - margin, x.max() + margin, n)

@@ -1,4 +1,4 @@
-"""Chains: traces, ranks and posterior densities of a parameter."""
+"""Draws of a parameter: traces, ranks and histograms."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .style import COLORS, axes_or_current, open_frame
 
 
 def _check(draws: ArrayLike) -> FloatArray:
+    """The draws as an array of shape (chains, draws)."""
     values = np.asarray(draws, dtype=float)
     if values.ndim != 2:
         raise ValueError(
@@ -23,7 +24,21 @@ def _check(draws: ArrayLike) -> FloatArray:
 
 
 def plot_trace(draws: ArrayLike, *, label: str = "", ax: Axes | None = None) -> Axes:
-    """Draw after draw, one line a chain; chains that agree lie on top of each other.
+    """Draw the values of a parameter in order, one line per chain. Chains that agree lie on top of each other.
+
+    Parameters
+    ----------
+    draws : (chains, draws) array-like
+        Values of the parameter, for instance `posterior.alpha`.
+    label : str
+        Name of the parameter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -40,7 +55,23 @@ def plot_trace(draws: ArrayLike, *, label: str = "", ax: Axes | None = None) -> 
 
 
 def plot_ranks(draws: ArrayLike, *, label: str = "", n_bins: int = 20, ax: Axes | None = None) -> Axes:
-    """How each chain's draws rank among all draws; chains that agree have level histograms.
+    """Draw how the values of each chain rank among all values. Chains that agree have level histograms.
+
+    Parameters
+    ----------
+    draws : (chains, draws) array-like
+        Values of the parameter, for instance `posterior.alpha`.
+    label : str
+        Name of the parameter.
+    n_bins : int
+        Number of bins.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -59,7 +90,21 @@ def plot_ranks(draws: ArrayLike, *, label: str = "", n_bins: int = 20, ax: Axes 
 
 
 def rank_counts(draws: ArrayLike, n_bins: int = 20) -> tuple[FloatArray, FloatArray]:
-    """Draws of each chain in equal bins of rank, (chains, n_bins), and the bins' edges.
+    """Count the draws of each chain in equal bins of rank.
+
+    Parameters
+    ----------
+    draws : (chains, draws) array-like
+        Values of a parameter.
+    n_bins : int
+        Number of bins.
+
+    Returns
+    -------
+    counts : (chains, n_bins) array
+        Draws of each chain in each bin.
+    edges : (n_bins + 1,) array
+        Edges of the bins.
 
     Examples
     --------
@@ -69,18 +114,30 @@ def rank_counts(draws: ArrayLike, n_bins: int = 20) -> tuple[FloatArray, FloatAr
            [0., 2.]])
     """
     values = _check(draws)
+    # Equal values share their mean rank, so that a fixed parameter does not favour the first chain.
     ranks = rankdata(values, method="average", axis=None).reshape(values.shape) - 0.5
     edges = np.linspace(0.0, values.size, n_bins + 1)
     return np.array([np.histogram(chain, edges)[0] for chain in ranks], dtype=float), edges
 
 
 def plot_posterior(draws: ArrayLike, *, label: str = "", log: bool = False, ax: Axes | None = None) -> Axes:
-    """Histogram of a parameter over all chains, its median and central 90% interval.
+    """Draw a histogram of a parameter over all chains, with its median and central 90% interval.
 
     Parameters
     ----------
-    draws : shape (chains, draws), for instance `posterior.alpha`.
-    log : bins of equal width in the logarithm, for positive parameters that span decades.
+    draws : (chains, draws) array-like
+        Values of the parameter, for instance `posterior.alpha`.
+    label : str
+        Name of the parameter.
+    log : bool
+        Whether to use a log scale, for positive parameters that span orders of magnitude.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -99,6 +156,7 @@ def plot_posterior(draws: ArrayLike, *, label: str = "", log: bool = False, ax: 
     if log:
         ax.set_xscale("log")
     ax.set_title(f"{label} {middle:.2f} ({low:.2f} to {high:.2f})".strip(), fontsize="medium")
+    # Heights of a histogram depend on its bins, so they get no scale.
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     return open_frame(ax)

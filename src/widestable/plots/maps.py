@@ -1,4 +1,4 @@
-"""Two inputs: maps of predictions and of boundaries, and heat maps of a quantity over a grid of settings."""
+"""Two inputs: maps of predictions, and of the boundaries across which f jumps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 
 class Grid(NamedTuple):
-    """Predictions on a grid over two inputs: quantiles of f or of new observations, (rows of y, columns of x) each."""
+    """Predictions on a grid over two inputs.
+
+    Attributes
+    ----------
+    x, y : (n,) arrays
+        Values of the first and the second input.
+    lower, middle, upper : (n, n) arrays
+        Median of f, and the ends of the interval; rows follow y, columns follow x.
+    """
 
     x: FloatArray
     y: FloatArray
@@ -30,7 +38,23 @@ class Grid(NamedTuple):
 
 
 def predict_grid(model: StableRegressor, n: int = 40, coverage: float = 0.9, noise: bool = True) -> Grid:
-    """Median of f, and the ends of the interval, on an n by n grid that covers the training rows.
+    """Predict on a grid that covers the training rows.
+
+    Parameters
+    ----------
+    model : StableRegressor
+        A model fitted on two inputs.
+    n : int
+        Points along each input.
+    coverage : float
+        Probability of the interval.
+    noise : bool
+        Whether the interval is that of a new observation, or of f.
+
+    Returns
+    -------
+    Grid
+        Named tuple of `x`, `y`, `lower`, `middle` (the median of f) and `upper`.
 
     Examples
     --------
@@ -55,7 +79,27 @@ def plot_map(
     x: ArrayLike, y: ArrayLike, values: ArrayLike, *, label: str = "", points: ArrayLike | None = None,
     cmap: str = SEQUENTIAL, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """Values on a grid of two inputs as colours, with a bar; `points` (m, 2) are marked.
+    """Draw values on a grid over two inputs as colours, with a colour bar.
+
+    Parameters
+    ----------
+    x, y : (p,) and (q,) array-like
+        Values of the first and the second input.
+    values : (q, p) array-like
+        What to show.
+    label : str
+        Title of the picture.
+    points : (m, 2) array-like, optional
+        Places to mark, for instance the data.
+    cmap : str
+        Colour map.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -65,6 +109,7 @@ def plot_map(
     1
     """
     ax = axes_or_current(ax)
+    # Cells as one image keep vector files small.
     mesh = ax.pcolormesh(
         np.asarray(x), np.asarray(y), np.asarray(values), shading="nearest", cmap=cmap, rasterized=True
     )
@@ -78,7 +123,21 @@ def plot_map(
 
 
 def plot_boundaries(boundaries: BoundaryMap, *, points: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Sides of cells, dark where f probably jumps across them.
+    """Draw the sides of the cells of a map, dark where f probably jumps across them.
+
+    Parameters
+    ----------
+    boundaries : BoundaryMap
+        Probabilities, for instance `model.jumps().boundaries`.
+    points : (m, 2) array-like, optional
+        Places to mark, for instance the data.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -93,6 +152,7 @@ def plot_boundaries(boundaries: BoundaryMap, *, points: ArrayLike | None = None,
     segments, probability = boundary_segments(boundaries)
     lines = LineCollection(list(segments), cmap=PROBABILITY, norm=Normalize(0.0, 1.0), capstyle="round")
     lines.set_array(probability)
+    # Width as well as colour, so that rare boundaries fade into the background.
     lines.set_linewidth(list(0.3 + 3.2 * probability))
     ax.add_collection(lines)
     bar = ax.figure.colorbar(lines, ax=ax, fraction=0.046, pad=0.03)
@@ -105,54 +165,12 @@ def plot_boundaries(boundaries: BoundaryMap, *, points: ArrayLike | None = None,
 
 
 def boundary_segments(boundaries: BoundaryMap) -> tuple[FloatArray, FloatArray]:
-    """The side between each pair of neighbouring cells, (k, 2, 2), and its probability, (k,)."""
+    """The sides between neighbouring cells as segments, shape (k, 2, 2), and their probabilities, shape (k,)."""
     x, y = boundaries.x, boundaries.y
     middle_x, middle_y = 0.5 * (x[1:] + x[:-1]), 0.5 * (y[1:] + y[:-1])
     half_x, half_y = 0.5 * (x[1] - x[0]), 0.5 * (y[1] - y[0])
+    # In the order of across_x and across_y, flattened.
     upright = [[(mx, cy - half_y), (mx, cy + half_y)] for cy in y for mx in middle_x]
     level = [[(cx - half_x, my), (cx + half_x, my)] for my in middle_y for cx in x]
     probability = np.concatenate([boundaries.across_x.ravel(), boundaries.across_y.ravel()])
     return np.array(upright + level), probability
-
-
-def plot_heat_map(
-    rows: ArrayLike, columns: ArrayLike, values: ArrayLike, *, row_label: str = "", column_label: str = "",
-    label: str = "", best: str | None = "min", ax: Axes | None = None,
-) -> Axes:  # fmt: skip
-    """A number for each pair of settings, written into its cell; the best one is framed.
-
-    Parameters
-    ----------
-    rows, columns : settings, for instance values of alpha and of nu.
-    values : shape (rows, columns), for instance mean absolute errors; NaN cells stay empty.
-    best : "min", "max" or None.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = plot_heat_map([0.5, 1.0], [1, 2, 4], [[3, 2, 4], [5, 1, 6]], row_label="alpha", ax=Figure().subplots())
-    >>> [text.get_text() for text in ax.texts][:3]
-    ['3', '2', '4']
-    """
-    ax = axes_or_current(ax)
-    table = np.asarray(values, dtype=float)
-    image = ax.imshow(table, cmap=SEQUENTIAL, aspect="auto")
-    for (i, j), value in np.ndenumerate(table):
-        if np.isfinite(value):
-            dark = np.asarray(image.norm(value)).item() < 0.6
-            ax.text(
-                j, i, f"{value:.3g}", ha="center", va="center", color="white" if dark else "black", fontsize="small"
-            )
-    if best is not None and np.isfinite(table).any():
-        flat = np.nanargmin(table) if best == "min" else np.nanargmax(table)
-        i, j = divmod(int(flat), table.shape[1])
-        ax.plot(
-            np.array([-0.5, 0.5, 0.5, -0.5, -0.5]) + j,
-            np.array([-0.5, -0.5, 0.5, 0.5, -0.5]) + i,
-            color="#D55E00",
-            lw=2.5,
-        )
-    ax.set_xticks(range(table.shape[1]), [f"{c:g}" for c in np.asarray(columns)])
-    ax.set_yticks(range(table.shape[0]), [f"{r:g}" for r in np.asarray(rows)])
-    ax.set(xlabel=column_label, ylabel=row_label, title=label)
-    return ax

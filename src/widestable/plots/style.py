@@ -1,23 +1,23 @@
-"""Colours and axes that all pictures share."""
+"""Colours and axes that all pictures share, those of the report included."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-# Blue, vermilion, green and purple of Okabe and Ito: told apart with any kind of colour vision.
+# Blue, vermilion, green and purple of Okabe and Ito, which people with any kind of colour vision can tell apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-# Light to dark, the same order in grey.
+# Colour maps that keep their order when printed in grey.
 SEQUENTIAL = "viridis"
 PROBABILITY = "Greys"
 
 
 def axes_or_current(ax: Axes | None) -> Axes:
-    """`ax`, or the current axes."""
+    """`ax`, or the current axes if it is None."""
     return plt.gca() if ax is None else ax
 
 
 def open_frame(ax: Axes) -> Axes:
-    """Without the upper and right line."""
+    """Remove the upper and right lines of the frame."""
     ax.spines[["right", "top"]].set_visible(False)
     return ax

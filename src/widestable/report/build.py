@@ -1,4 +1,4 @@
-"""Put a page together: what was fitted, whether to trust it, the fit, its jumps, its parameters."""
+"""The sections of the page: what was fitted, whether to trust it, the fit, its jumps and its parameters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jumps import Jumps
-from ..jumps.result import places_in_words, plane_in_words
+from .._types import FloatArray
+from ..jumps import Jump, Jumps
+from ..jumps.result import LIKELY, places_in_words, plane_in_words
 from ..regressor import StableRegressor
 from . import page
-from .charts import Chart, Floats, safe
-from .checks import chain_chart, count_chart, parameter_chart, residual_chart
+from .charts import Chart, safe
+from .checks import Verdict, chain_chart, count_chart, judge, parameter_chart, residual_chart
 from .fits import fit_charts
-from .verdict import Verdict, judge
 
 CITATION = (
     "Jorge Loría and Anindya Bhadra. Posterior Inference on Shallow Infinitely Wide Bayesian Neural Networks under "
@@ -25,14 +25,20 @@ CITATION = (
 
 
 class About(NamedTuple):
-    """What the page says about where the data came from.
+    """What the page says about the data.
 
     Attributes
     ----------
-    target, inputs : names of the output and of the input columns.
-    source : a file's name, or another word for the data.
-    seconds : that fitting took, if known.
-    n_dropped : rows that were left out because values were missing.
+    target : str
+        Name of the output.
+    inputs : tuple of str
+        Names of the input columns.
+    source : str
+        Where the data came from, for instance the name of a file.
+    seconds : float or None
+        Time taken to fit, if known.
+    n_dropped : int
+        Number of rows that were left out because of missing values.
 
     Examples
     --------
@@ -49,22 +55,32 @@ class About(NamedTuple):
 
 def build_report(
     model: StableRegressor,
-    X: Floats,
-    y: Floats,
+    X: FloatArray,
+    y: FloatArray,
     about: About,
     *,
     size: float | None = None,
     weight: NDArray[Any] | None = None,
 ) -> str:
-    """HTML of a page that needs no other file.
+    """Write the HTML of a page about a fitted model. The page needs no other file.
 
     Parameters
     ----------
-    model : fitted.
-    X, y : shape (n, d) and (n,): the data it was fitted on.
-    about : names to show.
-    size : the least jump that counts; the noise s.d. by default.
-    weight : shape (n,), if the rows were weighted.
+    model : StableRegressor
+        The fitted model.
+    X, y : (n, d) and (n,) arrays
+        The data it was fitted on.
+    about : About
+        Names to show.
+    size : float, optional
+        The least jump that counts. Default: the noise s.d.
+    weight : (n,) array, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    str
+        The page.
 
     Examples
     --------
@@ -81,19 +97,21 @@ def build_report(
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps), *(page.figure(chart) for chart in fits[1:]), page.figure(counts)),
+        page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
         page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
         page.section("Data", *_data(X, y, about, weight)),
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
+    # A chart is None when it has nothing to show, as for parameters that are all fixed.
     charts: list[Chart | None] = [*fits, counts, parameters, chains, residuals]
     title = safe(f"{about.target} from {', '.join(about.inputs)}")
     return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
 
 
 def _plotly_js() -> str:
+    """The whole plotly library, which becomes part of the page."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
@@ -101,16 +119,17 @@ def _plotly_js() -> str:
     return str(get_plotlyjs())
 
 
-def _head(model: StableRegressor, y: Floats, about: About, verdict: Verdict, jumps: Jumps) -> str:
+def _head(model: StableRegressor, y: FloatArray, about: About, verdict: Verdict, jumps: Jumps) -> str:
+    """Title, the numbers to see first, and the verdict."""
     inputs = ", ".join(f"<b>{safe(name)}</b>" for name in about.inputs)
-    method = "Bayesian regression with an alpha-stable process: an infinitely wide network whose functions may jump."
+    method = "Bayesian regression with an alpha-stable process, the limit of a wide neural network, which may jump."
     number = int(np.argmax(jumps.count_probability))
     state = '<span class="good">yes</span>' if verdict.good else '<span class="bad">no</span>'
     values = [
         ("rows", f"{len(y)}"),
         ("input" if len(about.inputs) == 1 else "inputs", f"{len(about.inputs)}"),
         ("chains converged", state),
-        (f"jumps above {jumps.min_size:.3g}, most likely", f"{number}"),
+        (f"most probable number of jumps above {jumps.min_size:.3g}", f"{number}"),
         ("noise s.d.", f"{model.sigma_:.3g}"),
     ]
     kind = "good" if verdict.good else "bad"
@@ -122,38 +141,41 @@ def _head(model: StableRegressor, y: Floats, about: About, verdict: Verdict, jum
 
 
 def _sampling(model: StableRegressor) -> str:
+    """How much was sampled."""
     posterior = model.posterior_
     n_chains, n_draws = len(posterior.chains), posterior.log_density.size
-    chains = f"{n_chains} chains, {posterior.n_sweeps} sweeps each, {n_draws} draws kept in all."
+    chains = f"{n_chains} chains, {posterior.n_sweeps} sweeps each, {n_draws} draws kept in total."
     early = " Sampling was stopped early; it can be resumed." if posterior.interrupted else ""
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps) -> list[str]:
+def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
+    """What counts as a jump, and a table of jumps; less probable ones are faint."""
     unit = "" if len(jumps.names) == 1 else " standardised units"
     what = (
         f"A step counts as a jump when it is larger than {jumps.min_size:.3g} and narrower than {jumps.max_width:.3g}"
-        f"{unit}. Sizes and places are medians with central 90% intervals over the draws that have the jump."
+        f"{unit}. Locations, sizes and widths are medians over the draws that have the jump."
     )
     if not len(jumps):
-        return [page.paragraph(what), page.paragraph("No single jump is in a fifth of the draws or more.")]
-    faint = [jump.probability < 0.5 for jump in jumps]
+        return [page.paragraph(what), page.paragraph("No jump is found in at least a fifth of the draws.")]
+    faint = [jump.probability < LIKELY for jump in jumps]
     if len(jumps.names) == 1:
-        head = ["Where", "90% interval", "Probability", "Size", "90% interval", "Width"]
+        head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
         places = [places_in_words(jump) for jump in jumps]
         rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
         return [page.paragraph(what), page.table(head, rows, faint)]
-    head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows agreed on"]
-    names = tuple(safe(name) for name in jumps.names)
+    head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
+    names = tuple(safe(name) for name in inputs)
     rows = [[f"{i + 1}. {_plane(j, names, jumps.centre)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     return [page.paragraph(what), page.table(head, rows, faint)]
 
 
-def _how(jump: Any) -> list[str]:
+def _how(jump: Jump) -> list[str]:
     return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
 
 
-def _plane(jump: Any, names: tuple[str, ...], centre: Floats) -> str:
+def _plane(jump: Jump, names: tuple[str, ...], centre: FloatArray) -> str:
+    # The names are escaped already, so only the sign of the inequality is left to escape.
     return plane_in_words(jump, names, centre).replace(" > ", " &gt; ")
 
 
@@ -162,6 +184,7 @@ def _interval(ends: tuple[float, float], sign: str = "") -> str:
 
 
 def _parameters(model: StableRegressor) -> str:
+    """A table of the parameters, and how to read it."""
     summary = model.posterior_.summary()
     head = ["", "Median", "5%", "95%", "R-hat", "Effective draws"]
     rows = []
@@ -170,21 +193,22 @@ def _parameters(model: StableRegressor) -> str:
         checks = [f"{row['rhat']:.3f}", f"{row['ess']:.0f}"] if np.isfinite(row["rhat"]) else ["fixed", ""]
         rows.append([safe(name), *values, *checks])
     note = (
-        "alpha is 2 for a Gaussian process and smaller the heavier the jumps. alpha and nu are only weakly identified "
-        "together: read them as a pair. sigma2 is the noise variance."
+        "alpha is 2 for a Gaussian process; smaller values allow larger jumps. nu is the squared scale of the prior of "
+        "f. The data determine alpha and nu mostly together, so read them as a pair. sigma2 is the noise variance."
     )
     return page.table(head, rows) + page.paragraph(note, "sub")
 
 
 def _coverage(inside: float) -> str:
     return (
-        f"{inside:.0%} of the rows lie inside their 90% interval. These rows were used to fit, so expect a little more "
-        "than 90%; to judge predictions, use rows that were held back."
+        f"{inside:.0%} of the rows lie inside their 90% intervals. The model was fitted on these rows, so expect a "
+        "little more than 90%. To judge predictions, use rows that were held back."
     )
 
 
-def _data(X: Floats, y: Floats, about: About, weight: NDArray[Any] | None) -> list[str]:
-    head = ["Column", "Role", "Mean", "S.d.", "Least", "Median", "Greatest", "Distinct"]
+def _data(X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:
+    """The number of rows, and a table of the columns."""
+    head = ["Column", "Role", "Mean", "S.d.", "Minimum", "Median", "Maximum", "Distinct"]
     columns = [(about.target, "target", y), *((name, "input", X[:, j]) for j, name in enumerate(about.inputs))]
     if weight is not None:
         columns.append(("weight", "weight", np.asarray(weight, dtype=float)))
@@ -194,21 +218,23 @@ def _data(X: Floats, y: Floats, about: About, weight: NDArray[Any] | None) -> li
         rows.append([safe(name), role, *(f"{v:.4g}" for v in numbers), f"{np.unique(values).size}"])
     repeats = len(X) - len(np.unique(X, axis=0))
     text = f"{len(y)} rows from {safe(about.source)}"
-    text += f", {repeats} of them at inputs that occur before" if repeats else ""
+    text += f", {repeats} of them with inputs that occur in an earlier row" if repeats else ""
     if about.n_dropped:
         text += f"; {about.n_dropped} row{'s' * (about.n_dropped != 1)} with missing values left out"
     return [page.paragraph(text + "."), page.table(head, rows)]
 
 
 def _reproduce(model: StableRegressor, about: About) -> list[str]:
+    """The citation, the versions, and the call that gives the same draws."""
     from .. import __version__
 
+    # Neither of these two changes the draws.
     parameters = {n: v for n, v in model.get_params(deep=False).items() if n not in {"n_jobs", "progress"}}
     call = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     took = f" Sampling took {about.seconds:.1f} s." if about.seconds else ""
     versions = f"widestable {__version__}, Python {platform.python_version()}, NumPy {np.__version__}."
     return [
-        page.paragraph(f"If this was useful, cite the paper it rests on: {safe(CITATION)}"),
+        page.paragraph(f"If this page was useful, please cite the paper behind the method: {safe(CITATION)}"),
         page.paragraph(f"{versions}{took} The same data, version and random_state give the same draws:"),
         page.code(f"StableRegressor({call}).fit(X, y)"),
     ]

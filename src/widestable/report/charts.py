@@ -1,4 +1,7 @@
-"""Charts as plain plotly.js figures: traces and layout. Labels know some HTML, so names go through `safe`."""
+"""Charts as plain plotly.js figures: traces and layouts.
+
+Labels in plotly may contain HTML, so every name that comes from a user must go through `safe`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import FloatArray
 from ..plots.style import COLORS
 
-Floats = NDArray[np.float64]
-
+# The looks of page.css.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 GRID = "#e8e8e8"
 INK = "#24292f"
@@ -20,9 +22,21 @@ BAND = "rgba(0, 114, 178, 0.18)"
 
 
 class Chart(NamedTuple):
-    """A figure and how high it is, with a sentence on how to read it."""
+    """A figure of the page.
 
-    name: str  # of the element in the page
+    Attributes
+    ----------
+    name : str
+        Name of its element in the page.
+    data, layout : list and dict
+        What plotly draws.
+    height : int
+        Height in pixels.
+    caption : str
+        How to read it.
+    """
+
+    name: str
     data: list[dict[str, Any]]
     layout: dict[str, Any]
     height: int
@@ -30,12 +44,12 @@ class Chart(NamedTuple):
 
 
 def safe(text: Any) -> str:
-    """Text for the page and for charts, whose labels know some HTML: no tag survives."""
+    """Escape text for the page and for the labels of charts, so that no tag survives."""
     return html.escape(str(text), quote=True)
 
 
 def short(values: Any, digits: int = 5) -> Any:
-    """Numbers in nested lists for JSON, rounded to so many digits of their range; None where they are not finite.
+    """Numbers as nested lists for JSON, rounded to `digits` digits of their range; None where they are not finite.
 
     Examples
     --------
@@ -45,13 +59,14 @@ def short(values: Any, digits: int = 5) -> Any:
     array = np.asarray(values, dtype=float)
     finite = array[np.isfinite(array)]
     size = float(np.ptp(finite)) or float(np.abs(finite).max()) if finite.size else 0.0
+    # Digits of the range, not of the values: longitudes near 121.54 differ in their fourth decimal.
     decimals = digits - math.floor(math.log10(size)) - 1 if size > 0.0 else 0
     rounded = np.vectorize(lambda v: round(float(v), decimals) if math.isfinite(v) else None, otypes=[object])
     return rounded(array).tolist() if array.size else array.tolist()
 
 
 def layout(**changes: Any) -> dict[str, Any]:
-    """Common looks; `changes` override them."""
+    """The common layout; `changes` override it."""
     return {
         "font": {"family": FONT, "size": 13, "color": INK},
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -65,7 +80,7 @@ def layout(**changes: Any) -> dict[str, Any]:
 
 
 def axis(title: str = "", **changes: Any) -> dict[str, Any]:
-    """An axis with a title that is already safe."""
+    """An axis; the title must be safe already."""
     common = {
         "title": {"text": title},
         "gridcolor": GRID,
@@ -103,13 +118,13 @@ def band(x: Any, lower: Any, upper: Any, name: str) -> list[dict[str, Any]]:
     return [low, lines(x, upper, COLORS[0], name, line=edge, fill="tonexty", fillcolor=BAND, hoverinfo="skip")]
 
 
-def histogram(values: Floats, log: bool = False, n_bins: int = 40) -> tuple[Floats, Floats, Floats]:
-    """Heights, centres and widths of bins, equal in the log on request; the page then holds no draws."""
+def histogram(values: FloatArray, log: bool = False, n_bins: int = 40) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Heights, centres and widths of bins, which take less room than the draws; `log` makes bins equal in the log."""
     edges: Any = n_bins
     distinct = np.unique(values)
     if log and distinct.size > n_bins:
         edges = np.geomspace(distinct[0], distinct[-1], n_bins + 1)
-    elif log and distinct.size > 1:  # values on a grid: a bar for each
+    elif log and distinct.size > 1:  # few distinct values, as on a grid: one bar each
         middle = np.sqrt(distinct[1:] * distinct[:-1])
         edges = np.concatenate([[distinct[0] ** 2 / middle[0]], middle, [distinct[-1] ** 2 / middle[-1]]])
     height, found = np.histogram(values, bins=edges)

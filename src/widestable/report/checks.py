@@ -1,59 +1,142 @@
-"""Charts of what stands behind the fit: parameters, chains, residuals, number of jumps."""
+"""Whether the fit can be trusted: convergence in words, and charts of parameters, chains, residuals and counts."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
+from .._types import FloatArray
+from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT
+from ..inputs import spread_indices
 from ..jumps import Jumps
 from ..plots.chains import rank_counts
 from ..plots.style import COLORS
 from ..posterior import Posterior
-from .charts import GRID, Chart, Floats, axis, histogram, layout, lines, points, safe, short
+from .charts import GRID, Chart, axis, histogram, layout, lines, points, safe, short
 
+# Show at most this many residuals, and this many draws per trace.
 MAX_RESIDUALS = 2000
 MAX_TRACE = 400
 LABELS = {"alpha": "alpha", "nu": "nu", "sigma": "noise s.d.", "sharpness": "sharpness"}
+# Parameters shown on a log scale.
+LOG = {"nu", "sharpness"}
 
 
-def parameters_of(posterior: Posterior) -> dict[str, Floats]:
-    """Draws of the inferred parameters, (chains, draws) each; the noise as a standard deviation."""
+# --- Convergence in words --------------------------------------------------------------------------------
+
+
+class Verdict(NamedTuple):
+    """Whether the draws can be trusted, why, and what to do if not.
+
+    Attributes
+    ----------
+    good : bool
+        Whether the chains have converged.
+    text : str
+        The verdict in words, with the numbers behind it.
+    remedy : str
+        What to do; empty if nothing needs to be done.
+    rhat : float
+        Largest R-hat of all parameters and of f at the stored rows.
+    ess : float
+        Smallest effective sample size of the same quantities.
+
+    Examples
+    --------
+    >>> Verdict(False, "The chains have not converged.", "Sample for longer.", 1.2, 30.0).remedy
+    'Sample for longer.'
+    """
+
+    good: bool
+    text: str
+    remedy: str
+    rhat: float
+    ess: float
+
+
+def judge(posterior: Posterior) -> Verdict:
+    """Judge convergence: R-hat at most 1.01 and at least 100 effective draws per chain, for every quantity.
+
+    The quantities are the parameters and f at the stored training rows.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The draws.
+
+    Returns
+    -------
+    Verdict
+        The verdict.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> judge(model.posterior_).text[:17]
+    'The chains agree:'
+    """
+    found, names = posterior.convergence(), posterior.names
+    worst, slowest = int(np.argmax(found.rhat)), int(np.argmin(found.ess))
+    rhat, ess = float(found.rhat[worst]), float(found.ess[slowest])
+    needed = LEAST_ESS_A_CHAIN * len(posterior.chains)
+    good = rhat <= MAX_RHAT and ess >= needed
+    numbers = (
+        f"the largest R-hat is {rhat:.3f} ({names[worst]}) and the smallest effective sample size is {ess:.0f} "
+        f"({names[slowest]})"
+    )
+    if good and len(posterior.chains) > 1:
+        return Verdict(good, f"The chains agree: {numbers}.", "", rhat, ess)
+    if good:
+        text = f"The only chain looks steady: {numbers}. Run several chains to see whether they agree."
+        return Verdict(good, text, "", rhat, ess)
+    wanted = f"The first should be at most {MAX_RHAT}, the second at least {needed:.0f}."
+    text = f"The chains have not converged: {numbers}. {wanted}"
+    remedy = "Sample for longer (a larger --max-sweeps or --sweeps). Until then, treat the intervals with caution."
+    return Verdict(good, text, remedy, rhat, ess)
+
+
+# --- Parameters and chains -------------------------------------------------------------------------------
+
+
+def _inferred_draws(posterior: Posterior) -> dict[str, FloatArray]:
+    """Draws of the inferred parameters, shape (chains, draws) each, with the noise as a standard deviation."""
     found = {name: np.asarray(getattr(posterior, name)) for name in posterior.inferred}
     return {"sigma" if name == "sigma2" else name: np.sqrt(v) if name == "sigma2" else v for name, v in found.items()}
 
 
 def parameter_chart(posterior: Posterior) -> Chart | None:
-    """Histograms side by side."""
-    found = parameters_of(posterior)
+    """A histogram of each inferred parameter, side by side; None if there are none."""
+    found = _inferred_draws(posterior)
     if not found:
         return None
     data, panel = [], _grid(1, len(found))
     for k, (name, draws) in enumerate(found.items()):
         suffix = "" if k == 0 else str(k + 1)
-        log = name in {"nu", "sharpness"}
-        height, centre, width = histogram(draws.ravel(), log)
+        height, centre, width = histogram(draws.ravel(), name in LOG)
         bars = {"type": "bar", "x": short(centre), "y": short(height), "width": short(width), "showlegend": False}
         look = {"marker": {"color": COLORS[0], "opacity": 0.5, "line": {"width": 0}}, "hoverinfo": "skip"}
         data.append(bars | look | {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
-        panel[f"xaxis{suffix}"] = axis(LABELS.get(name, name), type="log" if log else "linear")
+        panel[f"xaxis{suffix}"] = axis(LABELS.get(name, name), type="log" if name in LOG else "linear")
         panel[f"yaxis{suffix}"] = axis("", showticklabels=False, showgrid=False)
-    return Chart(
-        "parameters", data, layout(**panel, bargap=0), 230, "Posterior of each parameter, all chains together."
-    )
+    caption = "Posterior of each parameter, all chains together."
+    return Chart("parameters", data, layout(**panel, bargap=0), 230, caption)
 
 
 def chain_chart(posterior: Posterior) -> Chart | None:
-    """Traces on the left, ranks on the right, one row a parameter."""
-    found = parameters_of(posterior)
+    """Traces on the left and ranks on the right, one row per inferred parameter; None if there are none."""
+    found = _inferred_draws(posterior)
     if not found:
         return None
     data: list[dict[str, Any]] = []
     panel = _grid(len(found), 2)
     for k, (name, draws) in enumerate(found.items()):
+        # Plotly numbers the axes row by row, and calls the first one x, not x1.
         left, right = ("" if k == 0 else str(2 * k + 1)), str(2 * k + 2)
-        keep = np.unique(np.linspace(0, draws.shape[1] - 1, MAX_TRACE).round().astype(int))
+        keep = spread_indices(draws.shape[1], MAX_TRACE)
         counts, edges = rank_counts(draws)
         for c, (chain, count) in enumerate(zip(draws, counts, strict=True)):
             color, common = COLORS[c % len(COLORS)], {"legendgroup": str(c), "hoverinfo": "skip"}
@@ -62,19 +145,30 @@ def chain_chart(posterior: Posterior) -> Chart | None:
             ranks = lines(edges, np.append(count, count[-1]), color, showlegend=False)
             data.append(ranks | common | {"xaxis": f"x{right}", "yaxis": f"y{right}"} | _thin(color, shape="hv"))
         last = k == len(found) - 1
-        log = {"type": "log"} if name in {"nu", "sharpness"} else {}
+        log = {"type": "log"} if name in LOG else {}
         panel |= {f"xaxis{left}": axis("draw" if last else ""), f"yaxis{left}": axis(LABELS.get(name, name), **log)}
         panel |= {f"xaxis{right}": axis("rank" if last else ""), f"yaxis{right}": axis("draws", rangemode="tozero")}
     caption = (
-        "Left, draw after draw: chains that agree lie on top of each other. Right, the ranks of each chain's draws "
-        "among all: chains that agree have level histograms."
+        "Left: the draws of each chain in order. Chains that agree lie on top of each other. Right: how the draws of "
+        "each chain rank among all draws. Chains that agree have level histograms."
     )
     return Chart("chains", data, layout(**panel), 110 + 170 * len(found), caption)
 
 
-def residual_chart(posterior: Posterior, X: Floats, y: Floats, target: str) -> tuple[Chart, float]:
-    """Residuals against the median, and their quantiles against a normal's; also the share inside the 90% band."""
-    keep = np.unique(np.linspace(0, len(y) - 1, MAX_RESIDUALS).round().astype(int))
+def _thin(color: str, **changes: Any) -> dict[str, Any]:
+    return {"line": {"color": color, "width": 1.2} | changes}
+
+
+def _grid(rows: int, columns: int) -> dict[str, Any]:
+    return {"grid": {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.18, "ygap": 0.3}}
+
+
+# --- Residuals and counts --------------------------------------------------------------------------------
+
+
+def residual_chart(posterior: Posterior, X: FloatArray, y: FloatArray, target: str) -> tuple[Chart, float]:
+    """Residuals against the median and against normal quantiles; also the fraction of rows inside the 90% band."""
+    keep = spread_indices(len(y), MAX_RESIDUALS)
     X, y = X[keep], y[keep]
     middle = posterior.quantiles(X, [0.5], noise=False)[:, 0]
     lower, upper = posterior.quantiles(X, [0.05, 0.95]).T
@@ -92,35 +186,24 @@ def residual_chart(posterior: Posterior, X: Floats, y: Floats, target: str) -> t
     panel = _grid(1, 2) | {
         "xaxis": axis(f"predicted {safe(target)}"),
         "yaxis": axis("residual"),
-        "xaxis2": axis("expected of normal noise"),
+        "xaxis2": axis("expected from normal noise"),
         "yaxis2": axis("residual, sorted"),
     }
     caption = (
-        "Left: residuals should have no pattern. Right: on the line when the noise is normal with the inferred s.d."
+        "Left: residuals should show no pattern. Right: they lie on the line if the noise is normal with the inferred "
+        "s.d."
     )
     inside = float(((lower <= y) & (y <= upper)).mean())
     return Chart("residuals", data, layout(**panel, showlegend=False), 340, caption), inside
 
 
 def count_chart(jumps: Jumps) -> Chart:
-    """Probabilities of each number of jumps."""
+    """Probability of each number of jumps."""
     p = jumps.count_probability
     shown = p[: max(int(np.flatnonzero(p >= 0.005)[-1]) + 1, 2)]
-    bars = {
-        "type": "bar",
-        "x": list(range(shown.size)),
-        "y": short(shown),
-        "marker": {"color": COLORS[1], "opacity": 0.7},
-    }
-    hover = {"hovertemplate": "%{x} jumps: %{y:.2f}<extra></extra>", "showlegend": False}
+    look = {"marker": {"color": COLORS[1], "opacity": 0.7}, "showlegend": False}
+    bars = {"type": "bar", "x": list(range(shown.size)), "y": short(shown)} | look
+    hover = {"hovertemplate": "%{x} jumps: %{y:.2f}<extra></extra>"}
     panel = {"xaxis": axis("number of jumps", dtick=1, showgrid=False), "yaxis": axis("probability", gridcolor=GRID)}
-    caption = f"How many jumps larger than {jumps.min_size:.3g} f has between the training rows."
+    caption = f"How many jumps larger than {jumps.min_size:.3g} there are between the training rows."
     return Chart("counts", [bars | hover], layout(**panel), 240, caption)
-
-
-def _thin(color: str, **changes: Any) -> dict[str, Any]:
-    return {"line": {"color": color, "width": 1.2} | changes}
-
-
-def _grid(rows: int, columns: int) -> dict[str, Any]:
-    return {"grid": {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.18, "ygap": 0.3}}

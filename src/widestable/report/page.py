@@ -1,4 +1,4 @@
-"""The HTML around text, tables and charts. Everything that comes from users is escaped before it gets here."""
+"""The HTML around text, tables and charts. Text from users must be escaped before it gets here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .charts import Chart, safe
 
-# No request leaves the page: it works offline, and nothing that a hostile table smuggles in could phone home.
+# The browser loads nothing from elsewhere: the page works offline, and a hostile table cannot send data anywhere.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'"
@@ -17,7 +17,7 @@ POLICY = (
 
 
 def page(title: str, body: str, charts: Sequence[Chart], plotly_js: str) -> str:
-    """The whole document; `title` and `body` are safe HTML."""
+    """The whole document; `title` and `body` must be safe HTML."""
     drawings = [{"name": f"chart-{c.name}", "data": c.data, "layout": c.layout | {"height": c.height}} for c in charts]
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -42,12 +42,12 @@ def page(title: str, body: str, charts: Sequence[Chart], plotly_js: str) -> str:
 
 
 def _beside(name: str) -> str:
-    """The text of a file of this package."""
+    """The text of a file in this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def json_for_script(value: Any) -> str:
-    """JSON that cannot end the script element it stands in.
+    """JSON that cannot end the script element that contains it.
 
     Examples
     --------
@@ -55,6 +55,7 @@ def json_for_script(value: Any) -> str:
     '{"name":"\\\\u003c/script\\\\u003e"}'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    # JSON allows these as escapes; U+2028 and U+2029 end a line in older JavaScript.
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
@@ -66,7 +67,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def figure(chart: Chart | None) -> str:
-    """The place of a chart, and its caption."""
+    """An empty box for a chart, and its caption."""
     if chart is None:
         return ""
     box = f'<div class="chart" id="chart-{chart.name}" style="height:{chart.height}px"></div>'
@@ -74,7 +75,7 @@ def figure(chart: Chart | None) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bool] = ()) -> str:
-    """Rows of safe text; some may be faint."""
+    """A table of safe text; `faint` says which rows are grey."""
     top = "".join(f"<th>{cell}</th>" for cell in head)
     marks = [' class="faint"' if i < len(faint) and faint[i] else "" for i in range(len(rows))]
     cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
@@ -83,7 +84,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bo
 
 
 def cards(values: Sequence[tuple[str, str]]) -> str:
-    """Numbers to see first."""
+    """Boxes with the numbers to see first."""
     boxes = "".join(f'<div class="card"><b>{value}</b><span>{label}</span></div>' for label, value in values)
     return f'<div class="cards">{boxes}</div>'
 

@@ -7,13 +7,14 @@ import io
 import json
 import math
 import os
-import uuid
 import zipfile
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..files import replacing
 
 FORMAT, VERSION = "widestable model", 1
 META = "meta.json"
@@ -56,15 +57,10 @@ def write_archive(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
         for name, array in arrays.items()
     }
     text = json.dumps({"format": FORMAT, "version": VERSION} | meta | {"arrays": told}, indent=1).encode()
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with zipfile.ZipFile(temporary, "x", zipfile.ZIP_STORED) as archive:
-            for name, blob in {META: text, **{f"{name}.npy": blob for name, blob in blobs.items()}}.items():
-                archive.writestr(zipfile.ZipInfo(name), blob)
-            archive.comment = _sha256(text).encode()
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "x", zipfile.ZIP_STORED) as archive:
+        for name, blob in {META: text, **{f"{name}.npy": blob for name, blob in blobs.items()}}.items():
+            archive.writestr(zipfile.ZipInfo(name), blob)
+        archive.comment = _sha256(text).encode()
 
 
 def npy(array: NDArray[Any]) -> bytes:

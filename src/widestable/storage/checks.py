@@ -19,7 +19,7 @@ from .archive import Arrays, UnreadableFileError, require
 # Largest |log nu| and |log sigma2|, beyond any run.
 MAX_LOG = 1e4
 # Arrays of whole numbers.
-COUNTS = ("rows", ".n_atoms", ".tally")
+COUNTS = ("rows", ".n_atoms", ".tally", ".relevant")
 # Arrays that may hold infinity, the sharpness of sign units.
 MAY_BE_INFINITE = (".parameters", ".sharpness")
 
@@ -31,6 +31,7 @@ def check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
     expected |= {"model.rows": (n_rows,), "model.landmark_rows": (m,)}
     expected["model.node_rows"] = (len(arrays["model.node_rows"]), 2)
+    expected["model.relevant"] = (arrays["model.relevant"].size,)
     for c in range(meta["n_chains"]):
         expected |= _shapes_of_chain(meta, arrays, c, (n_rows, m, d))
         require(bool(np.all(arrays[f"chain{c}.n_atoms"] >= 0)), "a negative number of atoms")
@@ -53,6 +54,7 @@ def _shapes_of_chain(
     of_draws |= dict.fromkeys(("alpha", "log_nu", "log_sigma2", "sharpness", "log_density", "n_atoms"), ())
     of_state = {"parameters": (4,), "relevance": (d,), "h": (left, d + 1), "log_mark": (left,)}
     of_state |= {"log_step": (len(MOVES),), "tally": (len(MOVES), 2)}
+    of_state |= {"law_log_step": (d + 2,), "law_factor": (d + 1, d + 1)}
     shapes = {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
     shapes |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
     return shapes | {f"state{c}.{name}": shape for name, shape in of_state.items()}
@@ -65,6 +67,8 @@ def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
     nodes = arrays["model.node_rows"]
     require(n > 0 and len(meta["rounds"]) > 0 and all(n_draws > 0 for _, n_draws in meta["rounds"]), "counts")
     require(bool(np.all((rows >= 0) & (rows < n))), "stored rows")
+    relevant, d = arrays["model.relevant"], arrays["data.X"].shape[1]
+    require(bool(np.all((relevant >= 0) & (relevant < d))), "inputs whose relevance is inferred")
     landmarks = arrays["model.landmark_rows"]
     require(bool(np.all((landmarks >= 0) & (landmarks < n))), "landmarks")
     is_whole = m == n and rank_left == 0 and len(nodes) == 0
@@ -97,7 +101,7 @@ def refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
     """A small file can ask for large matrices: kernels of all rows, and room for atoms."""
     n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
     n_kernels, rank = meta["n_chains"] * (1 + MAX_LAWS), n - meta["model"]["n_rest"]
-    if not meta["model"]["infer_sharpness"]:
+    if not meta["model"]["infer_sharpness"] and arrays["model.relevant"].size == 0:
         n_kernels = 1
     n_bytes = 8 * (n_kernels * n * rank + 3 * meta["n_chains"] * room * (3 * room + 2 * n))
     if n_bytes > memory():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.chain import State
+from ..engine.chain import State, Tuning
 from ..engine.draws import ChainDraws
 from ..engine.kernel import Law
 from ..engine.model import Model, data_fields
@@ -19,7 +19,7 @@ from ..posterior import Posterior
 from .archive import Arrays, require
 
 OF_DATA = ("X", "y", "weight")
-OF_MODEL = ("rows", "landmark_rows", "node_rows")
+OF_MODEL = ("rows", "landmark_rows", "node_rows", "relevant")
 OF_STATE = ("h", "log_mark", "log_step", "tally")
 # What the model takes from the data; the rest of it is in the file.
 FROM_DATA = ("X", "weight", "row_y", "sum_y2", "n_extra", "ss_within", "sum_log_weight")
@@ -40,6 +40,7 @@ def arrays_of(posterior: Posterior) -> Arrays:
         arrays |= {f"state{c}.{name}": getattr(state, name) for name in OF_STATE}
         arrays[f"state{c}.parameters"] = np.array([state.alpha, state.log_nu, state.log_sigma2, state.law.sharpness])
         arrays[f"state{c}.relevance"] = state.law.relevance
+        arrays |= {f"state{c}.law_{name}": value for name, value in state.tuning._asdict().items()}
     return arrays
 
 
@@ -66,16 +67,20 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as JSON knows them, infinity as text; a random stream is not kept."""
+    """Numbers as JSON knows them, infinity as text, arrays as lists; a random stream is not kept."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and math.isinf(value):
         return str(value)
-    return value if isinstance(value, int | float | bool) else None
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, int | float | bool | str) else None
 
 
 def from_plain(value: Any) -> Any:
-    """The inverse of `_plain`, up to the kind of a number."""
-    return float(value) if isinstance(value, str) else value
+    """The inverse of `_plain`, up to the kind of a number or a sequence."""
+    return float(value) if value in ("inf", "-inf") else value
 
 
 # --- Back to a posterior ---------------------------------------------------------------------------------
@@ -125,4 +130,6 @@ def _state_of(meta: dict[str, Any], arrays: Arrays, c: int) -> State:
     rng.bit_generator.state = meta["rng"][c]
     alpha, log_nu, log_sigma2, sharpness = arrays[f"state{c}.parameters"].tolist()
     law = Law(arrays[f"state{c}.relevance"], sharpness)
-    return State(alpha, log_nu, log_sigma2, law, **{name: arrays[f"state{c}.{name}"] for name in OF_STATE}, rng=rng)
+    tuning = Tuning(**{name: arrays[f"state{c}.law_{name}"] for name in Tuning._fields})
+    of_state = {name: arrays[f"state{c}.{name}"] for name in OF_STATE}
+    return State(alpha, log_nu, log_sigma2, law, **of_state, tuning=tuning, rng=rng)

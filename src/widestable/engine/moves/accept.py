@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from ..._jit import inner_kernel
+from ..._jit import inner_kernel, kernel
 
 TARGET_ACCEPTANCE = 0.44
 
 
-@inner_kernel
+@kernel
 def accept(rng, log_ratio):
     """Metropolis-Hastings: True with probability min(1, exp(log_ratio)); never for NaN."""
     return math.log(1.0 - rng.random()) < log_ratio

@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.jumps.draws import data_of, draws_of
 from widestable.jumps import find_jumps
-from widestable.jumps.cluster import LEAST_PROBABILITY, distance
+from widestable.jumps.matching import MIN_PROBABILITY, split_distance
 
 LINE = data_of(np.arange(40.0)[:, None].tolist())
 
@@ -40,7 +40,7 @@ def test_probabilities_are_shares_of_draws_and_rare_jumps_are_left_out() -> None
     draws = [[step(9.5, 2.0)] + [step(29.5, 4.0)] * (i % 2) + [step(35.5, 4.0)] * (i % 10 == 0) for i in range(100)]
     found = find_jumps(LINE, [draws_of(*draws, width=2)])
     assert [(j.location, j.probability) for j in found] == [(9.5, 1.0), (29.5, 0.5)]
-    assert LEAST_PROBABILITY > 0.1
+    assert MIN_PROBABILITY > 0.1
     assert found.n_jumps.tolist() == [1 + i % 2 + (i % 10 == 0) for i in range(100)]
 
 
@@ -73,7 +73,7 @@ def test_distance_is_small_between_like_splits_only(rng: np.random.Generator) ->
     weight = np.full(40, 1 / 40)
     at = np.arange(40)
     sides = np.array([at >= 20, at >= 22, at >= 38, at < 2, at < 20])
-    d = distance(sides, sides, weight)
+    d = split_distance(sides, sides, weight)
     np.testing.assert_allclose(d, d.T)
     np.testing.assert_allclose(np.diag(d), 0.0, atol=1e-12)
     np.testing.assert_allclose(d[0, 1], 2 / 20)

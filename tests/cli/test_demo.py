@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from widestable import StableRegressor, cli, demo
+from widestable import StableRegressor, cli
+from widestable.cli import demo
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from widestable.cli import tables
-from widestable.cli.tables import TableError, number_columns, numbers, read_table, replacing, write_csv
+from widestable.cli.tables import TableError, number_columns, numbers, read_table, write_csv
 
 
 def table_of(tmp_path: Path, text: str, name: str = "data.csv") -> tables.Table:
@@ -107,19 +107,3 @@ def test_written_tables_keep_every_digit(tmp_path: Path, rng: np.random.Generato
     back = table_of(tmp_path, text.getvalue())
     np.testing.assert_array_equal(numbers(back, "x"), x)
     assert back.columns['a "name", quoted'][0] == "b,c"
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "out.txt"
-    with replacing(path) as temporary:
-        temporary.write_text("old")
-
-    def write_half() -> None:
-        with replacing(path) as temporary:
-            temporary.write_text("half")
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        write_half()
-    assert path.read_text() == "old"
-    assert list(path.parent.iterdir()) == [path]

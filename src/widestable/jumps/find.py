@@ -1,0 +1,151 @@
+"""From the draws to the list of jumps: count them, match them across draws, and summarise each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._types import FloatArray, IntArray
+from ..engine.draws import ChainDraws
+from ..inputs import TrainingData, unscale_inputs
+from ..network import sign_patterns
+from .matching import match_jumps
+from .probability import boundaries_of
+from .result import Gaps, Jump, Jumps
+from .steps import DrawnJumps, add_up, check_limits, collect_steps, width_unit
+
+# Ends of the central 90% intervals.
+INTERVAL = (0.05, 0.95)
+
+
+def find_jumps(
+    data: TrainingData, chains: Sequence[ChainDraws], size: float | None = None, max_width: float | None = None
+) -> Jumps:
+    """Find the jumps between training rows: how many each draw has, and those that the draws agree on.
+
+    `StableRegressor.jumps` calls this function.
+
+    Parameters
+    ----------
+    data : TrainingData
+        What the model was fitted on.
+    chains : sequence of ChainDraws
+        The draws of each chain.
+    size : float, optional
+        The least change of f that counts, in the units of y. Default: the noise s.d.
+    max_width : float, optional
+        The greatest width of a step that counts, in the units of x for one input and in standardised units for several.
+        Default: a quarter of the standard deviation of the inputs.
+
+    Returns
+    -------
+    Jumps
+        The jumps, in the user's units.
+
+    Examples
+    --------
+    >>> from widestable import StableRegressor
+    >>> x = np.linspace(0.0, 1.0, 12)
+    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
+    >>> found = find_jumps(model.posterior_.data, model.posterior_.chains, size=0.5)
+    >>> [round(jump.size) for jump in found]
+    [1]
+    """
+    limits = check_limits(data, chains, size, max_width)
+    steps = collect_steps(data, chains, limits)
+    drawn = add_up(steps, limits.size)
+    d = data.X.shape[1]
+    jumps = [_summarise(data, drawn, members) for members in match_jumps(data, drawn)]
+    return Jumps(
+        min_size=limits.size * data.scaling.y_scale,
+        max_width=limits.width * width_unit(data),
+        n_jumps=np.bincount(drawn.draw, minlength=drawn.n_draws).astype(np.int64),
+        found=tuple(sorted(jumps, key=lambda jump: jump.location) if d == 1 else jumps),
+        names=data.feature_names or tuple(f"x{j + 1}" for j in range(d)),
+        centre=_centre(data),
+        gaps=_gaps(data, drawn) if d == 1 else None,
+        boundaries=boundaries_of(data, steps, limits) if d == 2 else None,
+    )
+
+
+def _centre(data: TrainingData) -> FloatArray:
+    """Means of the inputs, rounded to the second digit of their standard deviations."""
+    X = unscale_inputs(data.X, data.scaling)
+    spread = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), np.maximum(np.abs(X[0]), 1.0))
+    digits = 1 - np.floor(np.log10(spread)).astype(int)
+    return np.array([round(float(mean), int(n)) for mean, n in zip(X.mean(axis=0), digits, strict=True)])
+
+
+def _gaps(data: TrainingData, drawn: DrawnJumps) -> Gaps:
+    """Jumps between neighbouring training points; a draw has at most one jump per gap."""
+    x = data.X[:, 0]
+    # Find the gap from the signs of the rows, not from the location, which rounding may put in the next gap.
+    n_high = (sign_patterns(drawn.h, data.X) > 0).sum(axis=1)
+    rises = drawn.h[:, 1] > 0.0
+    gap = np.where(rises, x.size - n_high, n_high) - 1
+    change = np.where(rises, drawn.size, -drawn.size)
+    in_gap = [change[gap == j] for j in range(x.size - 1)]
+    raw = unscale_inputs(data.X, data.scaling)[:, 0]
+    return Gaps(
+        low=raw[:-1],
+        high=raw[1:],
+        probability=np.array([c.size for c in in_gap]) / drawn.n_draws,
+        size=np.array([np.median(c) if c.size else math.nan for c in in_gap]) * data.scaling.y_scale,
+    )
+
+
+def _summarise(data: TrainingData, drawn: DrawnJumps, members: IntArray) -> Jump:
+    """Medians and intervals of one jump over the draws that have it."""
+    centre = np.average(data.X, axis=0, weights=data.weight)
+    length = np.sqrt(np.sum(drawn.h[members, 1:] ** 2, axis=1))
+    normals = drawn.h[members, 1:] / length[:, None]
+    # Hyperplanes are compared by their distance from the centre of the data: tilted ones differ least there.
+    distance = -(drawn.h[members, 0] + drawn.h[members, 1:] @ centre) / length
+    mean = normals.mean(axis=0)
+    normal = mean / math.sqrt(float(mean @ mean))
+    thresholds = np.quantile(distance, [0.5, *INTERVAL]) + normal @ centre
+    sizes = drawn.size[members]
+    plane = np.concatenate([[-thresholds[0]], normal])
+    common = {
+        "probability": members.size / drawn.n_draws,
+        "width": float(np.median(drawn.width[members])) * width_unit(data),
+        "agreement": _agreement(data, plane, drawn.h[members]),
+    }
+    if data.X.shape[1] == 1:
+        return _on_line(data, normal[0], thresholds, sizes, common)
+    # In the user's units normal . (x - mean) / scale > threshold is direction . x > threshold + direction . mean.
+    direction = normal / data.scaling.x_scale
+    location, low, high = thresholds + direction @ data.scaling.x_mean
+    size, *interval = np.quantile(sizes, [0.5, *INTERVAL]) * data.scaling.y_scale
+    return Jump(
+        location=float(location),
+        location_interval=(float(low), float(high)),
+        direction=direction,
+        size=float(size),
+        size_interval=(float(interval[0]), float(interval[1])),
+        **common,
+    )
+
+
+def _on_line(
+    data: TrainingData, side: float, thresholds: FloatArray, sizes: FloatArray, common: dict[str, float]
+) -> Jump:
+    """With one input the location is a point, and the size is negative where f falls (`side` is -1)."""
+    location, *ends = np.array([side * t for t in thresholds]) * data.scaling.x_scale[0] + data.scaling.x_mean[0]
+    size, *interval = side * np.quantile(sizes, [0.5, *INTERVAL]) * data.scaling.y_scale
+    return Jump(
+        location=float(location),
+        location_interval=(float(min(ends)), float(max(ends))),
+        direction=np.array([side]),
+        size=float(size),
+        size_interval=(float(min(interval)), float(max(interval))),
+        **common,
+    )
+
+
+def _agreement(data: TrainingData, plane: FloatArray, h: FloatArray) -> float:
+    """Mean fraction of the training rows, by weight, that lie on the same side of `plane` and of each h."""
+    same = sign_patterns(h, data.X) == sign_patterns(plane, data.X)
+    return float((same @ data.weight).mean() / data.weight.sum())
