@@ -49,7 +49,7 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
         name: None if parameters[name] is None else float(parameters[name]) / unit for name, unit in units.items()
     }
     law = _fixed_law(data, parameters["relevance"], parameters["sharpness"])
-    infers = {"infer_relevance": law.relevance is None, "sharpness": law.sharpness}
+    infers: dict[str, Any] = {"infer_relevance": law.relevance is None, "sharpness": law.sharpness}
     priors = Priors(**(parameters["priors"] or {}))
     model = make_model(data, n_atoms=float(parameters["n_atoms"]), priors=priors, **infers, **fixed)
     *seeds, extra = make_seeds(parameters["random_state"], int(parameters["n_chains"]) + 1)

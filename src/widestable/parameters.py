@@ -55,7 +55,7 @@ def _is_flag(value: Any) -> bool:
 
 def _are_relevances(value: Any) -> bool:
     try:
-        numbers_ = np.asarray(value, dtype=float)
+        given = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return False
     return (

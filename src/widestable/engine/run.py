@@ -150,8 +150,9 @@ def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -
         started = time.perf_counter()
         since_draw = done % thin if thin else 0
         buffers = make_buffers(model, (since_draw + size) // thin if thin else 0)
-        how = {"thin": thin, "since_draw": since_draw, "adapt": adapt}
-        chain = make_sweeps(chain, model, setup.plan, work, rng, size, **how, out=buffers)
+        chain = make_sweeps(
+            chain, model, setup.plan, work, rng, size, thin=thin, since_draw=since_draw, adapt=adapt, out=buffers
+        )
         parts.append(pack(buffers, law.relevance, law.sharpness, log_prior_of_law(model, law)))
         done += size
         if is_inferred(model) and done % visit == 0:

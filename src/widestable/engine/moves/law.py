@@ -1,9 +1,9 @@
 """The law of the hyperplanes: relevance of each input and sharpness, one at a time or all together.
 
 A new law changes every pattern and the remainder's kernel. Small atoms move with it: their whitened h stays. Atoms that
-matter stay where they are in the data, with a Jacobian. A proposal is judged by a Cholesky factor of the covariance of y
-without atoms; the kernel is decomposed once after several proposals, if any of them was accepted. All of this is large
-matrices, so it is plain Python between compiled sweeps.
+matter stay where they are in the data, with a Jacobian. A proposal is judged by a Cholesky factor of the covariance that
+y has without atoms. The kernel is decomposed once after several proposals, if any of them was accepted. Since all of
+this is large matrices, it is plain Python between compiled sweeps.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import erf
 from threadpoolctl import threadpool_limits
 
+from ..._jit import inner_kernel
 from ..._jit import kernel as compiled
 from ..._types import FloatArray, IntArray
 from ...network import kernel_diagonal
@@ -66,7 +68,7 @@ def n_proposals(n: int) -> int:
 
 
 def sweeps_between(n: int) -> int:
-    """Sweeps between two visits, so that they take about a third of the time. A function of the data, not of the clock."""
+    """Sweeps between two visits, which then take about a third of the time: never a matter of the clock."""
     return max(1, min(32, round(n / 60)))
 
 
@@ -185,8 +187,8 @@ def log_prior(model: Model, law: Law, log_nu: float, log_diagonal: float) -> flo
 def _try(chain: Chain, model: Model, place: Place, law: Law, rng: np.random.Generator) -> tuple[Place, float]:
     """Where a proposed law leads, and the log ratio to accept it by.
 
-    With smooth units, in half of the proposals, nu changes so that the mean of nu K(x, x) over the rows stays. Which atoms
-    are held must be decided by what the move leaves alone: their marks then, otherwise their scales beside the noise.
+    With smooth units, in half of the proposals, nu changes so that the mean of nu K(x, x) over the rows stays. Which
+    atoms are held must be decided by what the move leaves alone: their marks then, otherwise their scales beside the noise.
     """
     log_diagonal = mean_log_diagonal(model, law)
     log_mark, log_nu = chain.log_mark[: chain.n_atoms], place.log_nu
@@ -210,7 +212,7 @@ def mean_log_diagonal(model: Model, law: Law) -> float:
     return float(np.log(kernel_diagonal(model.X * law.relevance, law.sharpness).mean()))
 
 
-def hold(h: FloatArray, is_held: FloatArray, law: Law, new: Law) -> tuple[FloatArray, float]:
+def hold(h: FloatArray, is_held: NDArray[np.bool_], law: Law, new: Law) -> tuple[FloatArray, float]:
     """Whitened hyperplanes after a change of the law, with some held in place in the data, and the log Jacobian.
 
     With A = S S'^-1, a held h becomes A h. The length of h means nothing to sign units: it is kept, and the direction
@@ -265,14 +267,17 @@ def fill_covariance(E, gap, g, noise, covariance):
     """Lower triangle of g K + noise, from rows in the unit ball."""
     for a in range(E.shape[0]):
         for b in range(a):
-            apart, along = apart_and_along(E, a, b)
-            between = gap[a] + gap[b]
-            covariance[a, b] = g * (
-                1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(apart + between), math.sqrt(along + between))
-            )
-        apart, along = apart_and_along(E, a, a)
-        own = 2.0 * gap[a]
-        covariance[a, a] = g * (1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(own), math.sqrt(along + own))) + noise[a]
+            covariance[a, b] = g * arcsine(E, gap, a, b)
+        covariance[a, a] = g * arcsine(E, gap, a, a) + noise[a]
+
+
+@inner_kernel
+def arcsine(E, gap, a, b):
+    """K at two rows."""
+    apart, along = apart_and_along(E, a, b)
+    apart += gap[a] + gap[b]
+    along += gap[a] + gap[b]
+    return 1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(apart), math.sqrt(along))
 
 
 def _groups(chain: Chain, model: Model, law: Law, h: FloatArray, log_nu: float) -> tuple[FloatArray, FloatArray]:
