@@ -58,9 +58,7 @@ def _are_relevances(value: Any) -> bool:
         given = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return False
-    return (
-        numbers_.ndim == 1 and numbers_.size > 0 and bool(np.all(np.abs(np.log(np.maximum(numbers_, 1e-300))) <= 9.0))
-    )
+    return given.ndim == 1 and bool(np.all((given >= math.exp(-9.0)) & (given <= math.exp(9.0))))
 
 
 def _are_priors(value: Any) -> bool:

@@ -1,8 +1,8 @@
 """The law of the hyperplanes: relevance of each input and sharpness, one at a time or all together.
 
 A new law changes every pattern and the remainder's kernel. Small atoms move with it: their whitened h stays. Atoms that
-matter stay where they are in the data, with a Jacobian. A proposal is judged by a Cholesky factor of the covariance that
-y has without atoms. The kernel is decomposed once after several proposals, if any of them was accepted. Since all of
+matter stay where they are in the data, with a Jacobian. A proposal is judged by a Cholesky factor of the covariance
+that y has without atoms. The kernel is decomposed once after several proposals, if any of them was accepted. Since all of
 this is large matrices, it is plain Python between compiled sweeps.
 """
 
@@ -161,7 +161,7 @@ def _learn(
     away = numbers - learned.mean
     mean = numbers if learned.n == 0.0 else learned.mean + away / n
     squares = learned.squares + np.outer(away, numbers - mean)
-    factor = np.linalg.cholesky(squares / (PRETENDED + n))
+    factor = np.asarray(np.linalg.cholesky(squares / (PRETENDED + n)), dtype=np.float64)
     return Tuning(log_step, factor), Learned(n, mean, squares)
 
 
@@ -188,7 +188,8 @@ def _try(chain: Chain, model: Model, place: Place, law: Law, rng: np.random.Gene
     """Where a proposed law leads, and the log ratio to accept it by.
 
     With smooth units, in half of the proposals, nu changes so that the mean of nu K(x, x) over the rows stays. Which
-    atoms are held must be decided by what the move leaves alone: their marks then, otherwise their scales beside the noise.
+    atoms are held must be decided by what the move leaves alone: their marks then,
+    otherwise their scales beside the noise.
     """
     log_diagonal = mean_log_diagonal(model, law)
     log_mark, log_nu = chain.log_mark[: chain.n_atoms], place.log_nu
