@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import gammaln
 
-from tests import checks, reference
+from tests import checks, twins
 from widestable import stable
 
 ALPHAS = [0.05, 0.5, 1.0, 1.5, 1.95]
@@ -20,7 +20,7 @@ TEMPERED = np.array([0.03, 0.3, 1.0, 3.0, 30.0])
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.7])
 def test_kanter_function_as_printed(alpha: float) -> None:
     u = np.linspace(0.01, 3.1, 30)
-    expected = np.log([reference.kanter(v, alpha) for v in u])
+    expected = np.log([twins.kanter(v, alpha) for v in u])
     np.testing.assert_allclose(stable.log_kanter(u, alpha), expected, rtol=checks.ROUNDING, atol=1e-12)
 
 
@@ -49,7 +49,7 @@ def test_positive_draws_have_the_laplace_transform(alpha: float, rng: np.random.
 
 
 def test_positive_draws_at_one_half_are_levy(rng: np.random.Generator) -> None:
-    checks.check_cdf(stable.draw_positive(1.0, 40_000, rng), reference.levy_cdf)
+    checks.check_cdf(stable.draw_positive(1.0, 40_000, rng), twins.levy_cdf)
 
 
 def test_positive_draws_at_the_gaussian_limit_are_one(rng: np.random.Generator) -> None:
@@ -103,13 +103,13 @@ def test_symmetric_draws_are_cauchy_at_one_and_normal_at_two(rng: np.random.Gene
 
 def test_positive_density_at_one_half_is_levy() -> None:
     s = np.geomspace(0.01, 1e12, 50)
-    np.testing.assert_allclose(stable.density_positive(s, 1.0), reference.levy_density(s), rtol=checks.ROUNDING)
+    np.testing.assert_allclose(stable.density_positive(s, 1.0), twins.levy_density(s), rtol=checks.ROUNDING)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.8, 1.3, 1.8])
 def test_positive_density_equals_the_plain_integral(alpha: float) -> None:
     s = np.array([0.3, 0.7, 1.0, 1.5, 4.0])
-    expected = [reference.positive_density(v, alpha) for v in s]
+    expected = [twins.positive_density(v, alpha) for v in s]
     np.testing.assert_allclose(stable.density_positive(s, alpha), expected, rtol=checks.QUADRATURE)
 
 
@@ -148,13 +148,13 @@ def test_symmetric_density_at_zero(alpha: float) -> None:
 @pytest.mark.parametrize("alpha", [0.6, 1.1, 1.5, 1.9, 2.0])
 def test_symmetric_density_inverts_the_characteristic_function(alpha: float) -> None:
     x = np.array([-0.1, 0.5, 1.3, 4.0])
-    expected = [reference.symmetric_density(v, alpha) for v in x]
+    expected = [twins.symmetric_density(v, alpha) for v in x]
     np.testing.assert_allclose(stable.density_symmetric(x, alpha), expected, rtol=checks.QUADRATURE)
 
 
 def test_symmetric_density_at_one_is_cauchy() -> None:
     x = np.concatenate([-np.geomspace(1e-5, 1e8, 30), np.geomspace(1e-5, 1e8, 30)])
-    np.testing.assert_allclose(stable.density_symmetric(x, 1.0), reference.cauchy_density(x), rtol=checks.ROUNDING)
+    np.testing.assert_allclose(stable.density_symmetric(x, 1.0), twins.cauchy_density(x), rtol=checks.ROUNDING)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.7, 1.99])
@@ -173,7 +173,7 @@ def test_one_observation_at_alpha_one_is_voigt() -> None:
     weight = np.exp(stable.log_density_positive(log_s, 1.0) + log_s)
     for y in (0.0, 0.8, 5.0):
         density = stats.norm.pdf(y, scale=np.sqrt(nu * np.exp(log_s) + sigma2))
-        voigt = reference.voigt_density(y, nu=nu, sigma2=sigma2)
+        voigt = twins.voigt_density(y, nu=nu, sigma2=sigma2)
         assert integrate.simpson(weight * density, x=log_s) == pytest.approx(voigt, rel=checks.QUADRATURE)
 
 
@@ -200,24 +200,24 @@ def test_jump_measure_sums_to_a_positive_stable_law(alpha: float) -> None:
     """`E exp(-t sum v) = exp(-(nu t)**a)`: nu times S+(alpha/2), the convention of the draws."""
     for t in (0.4, 3.0):
         expected = (NU * t) ** (alpha / 2)
-        assert reference.laplace_exponent(t, alpha, NU) == pytest.approx(expected, rel=checks.QUADRATURE)
+        assert twins.laplace_exponent(t, alpha, NU) == pytest.approx(expected, rel=checks.QUADRATURE)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.6, 1.95])
 def test_threshold_and_remainder_are_integrals_of_the_jump_measure(alpha: float) -> None:
     v0 = stable.log_threshold(alpha, np.log(NU), N_ATOMS)
-    above = reference.integral_of_jumps(0, alpha, NU, v0, v0 + 80 / alpha)
+    above = twins.integral_of_jumps(0, alpha, NU, v0, v0 + 80 / alpha)
     assert above == pytest.approx(N_ATOMS, rel=checks.QUADRATURE)
-    mean = reference.integral_of_jumps(1, alpha, NU, v0 - 80 / (2 - alpha), v0)
+    mean = twins.integral_of_jumps(1, alpha, NU, v0 - 80 / (2 - alpha), v0)
     assert np.exp(stable.log_remainder(alpha, np.log(NU), N_ATOMS)) == pytest.approx(mean, rel=1e-8)
-    variance = reference.integral_of_jumps(2, alpha, NU, v0 - 60, v0)
+    variance = twins.integral_of_jumps(2, alpha, NU, v0 - 60, v0)
     assert stable.relative_sd_ignored(alpha, N_ATOMS) == pytest.approx(np.sqrt(variance) / mean, rel=1e-8)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.6])
 def test_mark_is_the_expected_number_above(alpha: float) -> None:
     log_v = np.array([-1.0, 0.5, 4.0])
-    marks = [reference.integral_of_jumps(0, alpha, NU, v, v + 80 / alpha) for v in log_v]
+    marks = [twins.integral_of_jumps(0, alpha, NU, v, v + 80 / alpha) for v in log_v]
     np.testing.assert_allclose(np.exp(stable.log_mark_of_scale(log_v, alpha, np.log(NU))), marks, rtol=1e-8)
     np.testing.assert_allclose(stable.log_scale_of_mark(np.log(marks), alpha, np.log(NU)), log_v, atol=1e-7)
 
