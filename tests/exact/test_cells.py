@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.exact.twins import grid
-from widestable.exact import Partition, build_partition
+from widestable.exact import Partition, build_partition, general
 from widestable.exact.cells import n_cells_bound
 from widestable.exact.line import line_cells
 from widestable.network import arcsine_kernel
@@ -91,7 +91,26 @@ def test_too_many_cells_says_how_many_and_what_else_to_use(rng: np.random.Genera
         build_partition(rng.normal(size=(30, 7)))
 
 
-@pytest.mark.parametrize("X", [[1.0, 2.0], [[np.nan]], [[np.inf, 1.0]], np.empty((0, 2))])
-def test_bad_inputs_are_refused(X: object) -> None:
-    with pytest.raises(ValueError, match="X"):
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1.0, 2.0], r"at least one row and one column, got shape \(2,\)\. Reshape"),
+        (np.empty((0, 2)), r"at least one row and one column, got shape \(0, 2\)"),
+        ([[0.0], [np.nan]], "X holds nan at row 1, column 0 .* drop or fill"),
+        ([[np.inf, 1.0]], "X holds inf at row 0, column 0"),
+    ],
+)
+def test_bad_inputs_are_refused(X: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         build_partition(X)
+
+
+def test_cells_that_cannot_be_measured_are_told(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Data that come this far are rare, so that the measuring is made to fail."""
+
+    def fail(*args: object) -> None:
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(general, "_measure", fail)
+    with pytest.raises(ValueError, match=r"so far apart, or so close together, .*: rescale the columns of X"):
+        build_partition(rng.normal(size=(5, 3)))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.exact.agreement import three_jumps
-from widestable.exact import Partition, PredictiveDraws, build_partition, posterior_predictive
+from widestable.exact import Partition, PredictiveDraws, build_partition, posterior_predictive, predictive
+from widestable.inputs import check_training
 
 SAMPLERS = ["metropolis", "gibbs"]
 X = np.array([[0.5], [-1.0], [0.5], [1.5]])
@@ -118,6 +119,12 @@ def test_gibbs_finds_the_jumps() -> None:
 def test_errors_say_what_to_do(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(**changes)
+
+
+def test_values_outside_float64_are_refused() -> None:
+    """Where f overflows depends on the draws, so that it is given."""
+    with pytest.raises(ValueError, match="f left the range of float64: rescale y"):
+        predictive._draws(np.array([[np.inf]]), np.ones(1), None, check_training(X, Y), np.random.default_rng(0))
 
 
 def test_too_large_a_problem_names_the_way_out(rng: np.random.Generator) -> None:

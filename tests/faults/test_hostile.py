@@ -101,11 +101,25 @@ def test_numbers_out_of_range_are_refused(saved: Path, edit: Callable[[dict[str,
     refuse(saved, "do not fit together")
 
 
-@pytest.mark.parametrize("parameters", [{"n_jobs": 10**9}, {"__class__": 1}, {"alpha": [1]}, {"nu": "inf"}])
-def test_parameters_out_of_range_are_refused(saved: Path, parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_jobs": 10**9}, "Got n_jobs = 1000000000, expected"),
+        ({"__class__": 1}, "it has an unknown parameter '__class__'; save the model again"),
+        ({"alpha": [1]}, r"Got alpha = \[1\], expected"),
+        ({"nu": "inf"}, "Got nu = inf, expected"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(saved: Path, parameters: dict[str, Any], message: str) -> None:
     edit_meta(saved, lambda meta: meta["parameters"].update(parameters))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=message):
         StableRegressor.load(saved)
+
+
+def test_a_header_that_does_not_fit_is_refused(saved: Path) -> None:
+    """meta.json tells another shape of as many numbers."""
+    edit_meta(saved, lambda meta: meta["arrays"]["data.y"]["shape"].insert(0, 1))
+    refuse(saved, "the header of data.y does not fit its contents")
 
 
 def test_compressed_bombs_are_refused(saved: Path) -> None:

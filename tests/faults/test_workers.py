@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import warnings
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,17 @@ def die_in_second_round(model: Any, plan: Any, state: Any, n_sweeps: int, thin: 
 
 PARENT = int(os.environ.get("WIDESTABLE_TEST_PARENT", "0"))
 MARK = os.environ.get("WIDESTABLE_TEST_MARK", "")
+
+
+def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error that joblib raises, without a process; the slow test below kills one."""
+
+    def die(*args: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(run, "run_round", die)
+    with pytest.raises(RuntimeError, match=r"A process that ran a chain died: .* Fit with checkpoint="):
+        fits.fit(*fits.line_data())
 
 
 @pytest.mark.slow
