@@ -170,7 +170,7 @@ def package_graph() -> Graph:
     """Which package or module at the top of the tree imports which others."""
     modules, graph = import_graph(FILES), {name: set[str]() for name in RANK}
     for path in FILES:
-        graph[layer_of(path)] |= {(name.split(".") + ["__init__"])[1] for name in modules[module_name(path)]}
+        graph[layer_of(path)] |= {[*name.split("."), "__init__"][1] for name in modules[module_name(path)]}
     return {name: found - {name} for name, found in graph.items()}
 
 
