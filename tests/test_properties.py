@@ -21,11 +21,11 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from widestable import StableRegressor
 from widestable.exact import posterior_predictive
 
-FEW, MANY = 25, 1500
+FEW, MANY = 15, 1500
 HANG_SECONDS = 600.0
 WORDS = "pass|rescale|check|drop|fill|reshape|leave|encode|use|fit|reduce|ask|expected|required"
 REMEDY = re.compile(rf"\b({WORDS})\b", re.IGNORECASE)
-QUICK = {"n_sweeps": 15, "n_chains": 1, "random_state": 0, "progress": False}
+QUICK = {"n_sweeps": 12, "n_chains": 1, "random_state": 0, "progress": False}
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
@@ -40,9 +39,7 @@ def test_the_seed_decides_the_draws_whatever_the_threads(random_state: Any) -> N
 
     one, two = fit(1), fit(2)
     assert same_draws(one, two)
-    X = fits.line_data()[0] + 0.01
-    np.testing.assert_array_equal(one.predict_interval(X), two.predict_interval(X))
-    assert not same_draws(one, fits.fit(*fits.line_data(), random_state=4))
+    assert not same_draws(one, fits.line())  # another seed
     assert not np.array_equal(one.posterior_.alpha[0], one.posterior_.alpha[1])  # chains differ
 
 
@@ -106,15 +103,15 @@ def test_fitted_attributes_are_medians_in_the_users_units() -> None:
 
 
 @quiet
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_columns_are_known_by_name(frame: Callable[[Any], Any]) -> None:
+def test_columns_are_known_by_name() -> None:
+    """Those of polars: scikit-learn's own checks pass frames of pandas."""
     X, y = fits.line_data()
     columns = {"east": X[:, 0], "north": X[:, 0] ** 2}
-    model = fits.fit(frame(columns), y)
+    model = fits.fit(pl.DataFrame(columns), y)
     assert list(model.feature_names_in_) == ["east", "north"]
-    assert model.predict(frame(columns)).shape == y.shape
+    assert model.predict(pl.DataFrame(columns)).shape == y.shape
     with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame({"north": columns["north"], "east": columns["east"]}))
+        model.predict(pl.DataFrame({"north": columns["north"], "east": columns["east"]}))
 
 
 def test_many_columns_work(rng: np.random.Generator) -> None:
@@ -203,14 +200,6 @@ def test_joint_draws_follow_their_seed_and_agree_with_quantiles() -> None:
 def test_wrong_sample_counts_are_refused(n_samples: object) -> None:
     with pytest.raises(ValueError, match="Got n_samples"):
         fits.line().sample_y([[0.0]], n_samples)
-
-
-def test_predictions_leave_their_input_alone() -> None:
-    X = np.full((2, 1), 100.0)
-    X.flags.writeable = False
-    fits.line().predict(X)
-    fits.line().sample_y(X)
-    assert np.all(X == 100.0)
 
 
 # --- With scikit-learn -----------------------------------------------------------------------------------------

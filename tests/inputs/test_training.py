@@ -1,4 +1,4 @@
-"""Merging, sorting, new rows, and an estimator behind the gate."""
+"""Merging, sorting and new rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tests import twins
 from tests.inputs.tables import A, B, assert_same_bits, messy_data
-from widestable.inputs import check_new_rows, check_training, scale_inputs, scale_outputs, unscale_outputs
+from widestable.inputs import check_new_rows, check_training, scale_inputs, scale_outputs
 from widestable.network import arcsine_kernel
 
 # --- Merging and sorting ---------------------------------------------------------------------------------
@@ -133,29 +130,3 @@ def test_new_rows_beyond_float64_are_refused() -> None:
     scaling = check_training([[1e-300], [2e-300]], [1.0, 2.0]).scaling
     with pytest.raises(ValueError, match="too far from the training rows"):
         check_new_rows([[1e300]], n_features=1, scaling=scaling)
-
-
-# --- scikit-learn's own checks ---------------------------------------------------------------------------
-
-
-class LeastSquares(RegressorMixin, BaseEstimator):
-    """The smallest estimator behind the gate, wired as the gate's docstring says."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
-        data = check_training(X, y, sample_weight)
-        validate_data(self, X, skip_check_array=True)
-        Z = np.column_stack([np.ones(len(data.X)), data.X])
-        gram = (Z.T * data.weight) @ Z + 1e-8 * np.eye(Z.shape[1])
-        self.scaling_, self.coef_ = data.scaling, np.linalg.solve(gram, (Z.T * data.weight) @ data.y)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        rows = check_new_rows(X, n_features=self.n_features_in_, scaling=self.scaling_)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return unscale_outputs(self.coef_[0] + (rows * self.coef_[1:]).sum(axis=1), self.scaling_)
-
-
-@parametrize_with_checks([LeastSquares()])
-def test_an_estimator_behind_the_gate_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
