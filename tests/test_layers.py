@@ -50,7 +50,7 @@ def module_name(path: Path) -> str:
 
 
 def nodes(tree: ast.AST, *, typing: bool) -> Iterator[ast.AST]:
-    """All nodes below `tree`; without those that only a type checker reads, unless `typing`."""
+    """All nodes below `tree`. Unless `typing`, leave out those that only a type checker reads."""
     for child in ast.iter_child_nodes(tree):
         if typing or not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
             yield child
@@ -122,7 +122,7 @@ def import_graph(files: list[Path]) -> Graph:
 
 
 def find_cycle(graph: Graph) -> list[str]:
-    """Modules that import each other in a circle, the first one again at the end; none if there is no circle."""
+    """Modules that import each other in a circle, ending with the first one again; empty if there is no circle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

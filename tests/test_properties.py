@@ -1,4 +1,4 @@
-"""Any finite data either fit, with finite answers that make sense, or raise a ValueError that says what to do.
+"""Any finite data can be fitted, with finite and sensible answers, or raise a ValueError that says what to do.
 
 The default run tries a few examples of each property; `slow` tries many. A hang ends the run with a trace.
 """
@@ -41,7 +41,7 @@ def n_examples(request: pytest.FixtureRequest) -> int:
 
 
 def examine(property_: Callable[..., None], n_examples: int) -> None:
-    """Run a property on examples that are the same each time; a failure is made no smaller, which takes minutes."""
+    """Run a property on the same examples each time. Failures are not shrunk, which would take minutes."""
     chosen = settings(
         max_examples=n_examples,
         deadline=None,

@@ -1,4 +1,4 @@
-"""A run killed with SIGKILL goes on to the same draws."""
+"""A run killed with SIGKILL and resumed ends with the same draws."""
 
 from __future__ import annotations
 

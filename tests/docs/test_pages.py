@@ -1,4 +1,4 @@
-"""Pages of docs/: all are reachable, links lead somewhere, and the tutorials' code gives what their text says."""
+"""Every page of docs/ is reachable, its links work, and the tutorials' code gives what their text says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No place for compiled code: it is compiled in memory, widestable says so once, and the numbers are the same."""
+"""Without a place for compiled code, it is compiled in memory: one warning says so, and the numbers are the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import widestable
 from widestable.exact.log_concave_slice import capped_exp, log_noise
 from widestable.stable.kanter import log_kanter
 
-# Small, so that compiling them takes a second; importing decorates all kernels.
+# Small functions, which compile in a second; importing them decorates all compiled functions.
 PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as found:

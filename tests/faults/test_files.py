@@ -1,4 +1,4 @@
-"""Killed while writing, a full disk, damaged files: the previous file survives, and no prediction is ever wrong."""
+"""A process killed while writing, a full disk, damaged files: the old file survives, and no prediction is wrong."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def load_or_refuse(path: Path) -> StableRegressor | None:
 
 @pytest.mark.parametrize("n_places", [60, pytest.param(4000, marks=pytest.mark.slow)])
 def test_a_flipped_bit_is_noticed_or_changes_nothing(n_places: int, saved: Path) -> None:
-    """Places spread over the whole file; its end, where the zip keeps its directory, is looked at closely."""
+    """Flip bits all over the file, and more of them at its end, where the zip keeps its directory."""
     whole = saved.read_bytes()
     expected = fits.plane().predict(ROWS)
     places = np.linspace(0, len(whole) - 1, n_places // 2)

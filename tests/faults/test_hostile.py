@@ -1,4 +1,4 @@
-"""Files made to do harm, with right checksums: refused before memory is taken or anything runs."""
+"""Malicious files with valid checksums are refused before they take memory or run anything."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_array_of_objects_is_refused(saved: Path) -> None:
 
 
 def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
-    """A million rows in eight megabytes would need a kernel of eight terabytes."""
+    """A million rows fit in eight megabytes, but their covariance would need eight terabytes."""
     meta = json.loads(members(saved)["meta.json"])
     n, n_draws = 1_000_000, sum(n for _, n in meta["rounds"])
     assert n_draws > 1
@@ -116,7 +116,7 @@ def test_parameters_out_of_range_are_refused(saved: Path, parameters: dict[str, 
 
 
 def test_a_header_that_does_not_fit_is_refused(saved: Path) -> None:
-    """meta.json tells another shape of as many numbers."""
+    """meta.json gives another shape with as many numbers."""
     edit_meta(saved, lambda meta: meta["arrays"]["data.y"]["shape"].insert(0, 1))
     refuse(saved, "the header of data.y does not fit its contents")
 

@@ -1,4 +1,4 @@
-"""Containers that are taken, and errors that say what is wrong and where."""
+"""Containers that are accepted, and errors that say what is wrong and where."""
 
 from __future__ import annotations
 
