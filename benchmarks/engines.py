@@ -30,9 +30,8 @@ def published(X: np.ndarray, y: np.ndarray, fixed: Fixed, n_sweeps: int) -> Mixi
     partition = build_partition(X)
 
     def chain(seed: int, iterations: int) -> np.ndarray:
-        rng, burn_in = np.random.default_rng(seed), iterations // 3
-        settings = {"partition": partition, "iterations": iterations, "burn_in": burn_in, "rng": rng, "progress": False}
-        return posterior_predictive(X, y, alpha=fixed.alpha, nu=fixed.nu, **settings).f_train
+        settings = {"partition": partition, "iterations": iterations, "burn_in": iterations // 3, "progress": False}
+        return posterior_predictive(X, y, alpha=fixed.alpha, nu=fixed.nu, random_state=seed, **settings).f_train
 
     chain(9, 3)  # compiles
     started = time.perf_counter()

@@ -41,7 +41,7 @@ def test_constant_draws_have_converged() -> None:
 
 
 def test_short_chains_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"at least 8 draws a chain\. Run the chains for longer"):
+    with pytest.raises(ValueError, match=r"at least 8 draws per chain\. Run the chains for longer"):
         rhat(np.zeros((4, 7)))
 
 

@@ -141,25 +141,25 @@ def test_hyperplanes_change_sign_along_a_line_as_the_angles_say(rng: np.random.G
 @pytest.mark.parametrize("alpha", [0.6, 1.0, 1.7, 2.0])
 @pytest.mark.parametrize("width", [1, 4])
 def test_stable_network_has_its_joint_law_at_any_width(alpha: float, width: int, rng: np.random.Generator) -> None:
-    f = draw_network(LINE[:, None], width, alpha=alpha, nu=NU, rng=rng, size=20_000)
+    f = draw_network(LINE[:, None], width, alpha=alpha, nu=NU, random_state=rng, size=20_000)
     checks.check_characteristic_function(f, lambda c: twins.network_characteristic_function(c, LINE, width, alpha, NU))
 
 
 def test_one_input_of_a_stable_network_is_exactly_stable(rng: np.random.Generator) -> None:
-    f = draw_network([[0.4]], 3, alpha=1.0, nu=NU, rng=rng, size=20_000)
+    f = draw_network([[0.4]], 3, alpha=1.0, nu=NU, random_state=rng, size=20_000)
     checks.check_cdf(f[:, 0], stats.cauchy(scale=np.sqrt(NU / 2)).cdf)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.8])
 def test_student_weights_have_the_tail_of_the_stable_ones(alpha: float, rng: np.random.Generator) -> None:
-    f = draw_network([[0.4]], 1, alpha=alpha, nu=NU, rng=rng, size=20_000, weights="student")
+    f = draw_network([[0.4]], 1, alpha=alpha, nu=NU, random_state=rng, size=20_000, weights="student")
     scale = np.sqrt(NU / 2) * twins.student_scale(alpha)
     checks.check_cdf(f[:, 0], stats.t(df=alpha, scale=scale).cdf)
 
 
 def test_blocks_do_not_change_the_law(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     def draw() -> np.ndarray:
-        return draw_network(LINE[:, None], 7, alpha=1.3, nu=NU, rng=rng, size=2000)
+        return draw_network(LINE[:, None], 7, alpha=1.3, nu=NU, random_state=rng, size=2000)
 
     whole = draw()
     monkeypatch.setattr(network, "BLOCK", 20)  # units of one network come in blocks of 4 and 3
@@ -179,7 +179,7 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "_sum_of_units", record)
-        draw_network(X, 1_000_000, alpha=1.0, nu=1.0, rng=np.random.default_rng(0))
+        draw_network(X, 1_000_000, alpha=1.0, nu=1.0, random_state=0)
     assert max(shapes) <= network.BLOCK
     assert sum(shapes) == 100_000_000
 
@@ -189,7 +189,7 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.6])
 def test_process_has_its_joint_law(alpha: float, rng: np.random.Generator) -> None:
-    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=200, size=10_000)
+    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, random_state=rng, n_atoms=200, size=10_000)
     checks.check_characteristic_function(f, lambda c: twins.process_characteristic_function(c, LINE, alpha, NU))
 
 
@@ -202,7 +202,7 @@ def test_smooth_networks_and_their_limit_have_their_joint_laws(
     def law(c: np.ndarray, width: float = np.inf) -> float:
         return twins.smooth_characteristic_function(c, LINE, alpha, NU, sharpness, width)
 
-    given = {"alpha": alpha, "nu": NU, "rng": rng, "sharpness": sharpness}
+    given = {"alpha": alpha, "nu": NU, "random_state": rng, "sharpness": sharpness}
     checks.check_characteristic_function(draw_process(LINE[:, None], n_atoms=200, size=10_000, **given), law)
     checks.check_characteristic_function(draw_network(LINE[:, None], 5, size=20_000, **given), lambda c: law(c, 5))
     wide = draw_network(LINE[:, None], 10_000, size=1000, **given)
@@ -215,7 +215,7 @@ def test_smooth_networks_and_their_limit_have_their_joint_laws(
 def test_process_with_few_atoms_has_exactly_the_truncated_law(
     alpha: float, n_atoms: float, rng: np.random.Generator
 ) -> None:
-    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, rng=rng, n_atoms=n_atoms, size=20_000)
+    f = draw_process(LINE[:, None], alpha=alpha, nu=NU, random_state=rng, n_atoms=n_atoms, size=20_000)
     checks.check_characteristic_function(
         f, lambda c: twins.truncated_characteristic_function(c, LINE, n_atoms, alpha, NU)
     )
@@ -223,20 +223,20 @@ def test_process_with_few_atoms_has_exactly_the_truncated_law(
 
 def test_process_at_the_gaussian_limit_is_a_gaussian_process(rng: np.random.Generator) -> None:
     X = np.array([[0.0, 1.0], [2.0, -1.0], [-0.5, 0.4]])
-    f = draw_process(X, alpha=2.0, nu=NU, rng=rng, n_atoms=5, size=20_000)
+    f = draw_process(X, alpha=2.0, nu=NU, random_state=rng, n_atoms=5, size=20_000)
     i, j = np.triu_indices(3)
     checks.check_mean(f[:, i] * f[:, j], NU * arcsine_kernel(X)[i, j])
     checks.check_cdf(f[:, 0], stats.norm(scale=np.sqrt(NU)).cdf)
 
 
 def test_process_at_alpha_one_is_cauchy(rng: np.random.Generator) -> None:
-    f = draw_process([[0.7]], alpha=1.0, nu=NU, rng=rng, n_atoms=100, size=20_000)
+    f = draw_process([[0.7]], alpha=1.0, nu=NU, random_state=rng, n_atoms=100, size=20_000)
     checks.check_cdf(f[:, 0], stats.cauchy(scale=np.sqrt(NU / 2)).cdf)
 
 
 def test_repeated_rows_get_equal_values(rng: np.random.Generator) -> None:
     X = np.array([[2.0], [0.5], [2.0], [-1.0], [0.5]])
-    f = draw_process(X, alpha=1.5, nu=1.0, rng=rng, size=3)
+    f = draw_process(X, alpha=1.5, nu=1.0, random_state=rng, size=3)
     np.testing.assert_array_equal(f[:, 0], f[:, 2])
     np.testing.assert_array_equal(f[:, 1], f[:, 4])
     assert np.all(f[:, 0] != f[:, 3])
@@ -245,10 +245,10 @@ def test_repeated_rows_get_equal_values(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 1.999, 2.0])
 def test_draws_are_finite_at_the_ends_of_alpha(alpha: float, rng: np.random.Generator) -> None:
     X = LINE[:, None]
-    assert np.all(np.isfinite(draw_process(X, alpha=alpha, nu=1.0, rng=rng, size=500)))
-    assert np.all(np.isfinite(draw_network(X, 100, alpha=alpha, nu=1.0, rng=rng, size=500)))
+    assert np.all(np.isfinite(draw_process(X, alpha=alpha, nu=1.0, random_state=rng, size=500)))
+    assert np.all(np.isfinite(draw_network(X, 100, alpha=alpha, nu=1.0, random_state=rng, size=500)))
     if alpha < 2.0:
-        f = draw_network(X, 100, alpha=alpha, nu=1.0, rng=rng, size=500, weights="student")
+        f = draw_network(X, 100, alpha=alpha, nu=1.0, random_state=rng, size=500, weights="student")
         assert np.all(np.isfinite(f))
 
 
@@ -257,9 +257,9 @@ def test_draws_are_finite_at_the_ends_of_alpha(alpha: float, rng: np.random.Gene
 def test_wide_networks_and_the_limit_have_the_same_joint_law(alpha: float, rng: np.random.Generator) -> None:
     """Generalised central limit theorem: width 10 000, stable and Student-t weights, and the jumps."""
     X = LINE[:, None]
-    limit = draw_process(X, alpha=alpha, nu=NU, rng=rng, size=40_000)
+    limit = draw_process(X, alpha=alpha, nu=NU, random_state=rng, size=40_000)
     for weights in ("stable", "student"):
-        f = draw_network(X, 10_000, alpha=alpha, nu=NU, rng=rng, weights=weights, size=2500)  # type: ignore[arg-type]
+        f = draw_network(X, 10_000, alpha=alpha, nu=NU, random_state=rng, weights=weights, size=2500)  # type: ignore[arg-type]
         checks.check_same_law(f, limit)
         with pytest.raises(AssertionError):  # and the test can tell a jump measure that is 30% off
             checks.check_same_law(1.3 ** (1 / alpha) * f, limit)
@@ -268,8 +268,21 @@ def test_wide_networks_and_the_limit_have_the_same_joint_law(alpha: float, rng: 
 @pytest.mark.statistical
 def test_wide_networks_and_the_limit_agree_in_the_plane(rng: np.random.Generator) -> None:
     X = np.array([[0.0, 1.0], [2.0, -1.0], [-0.5, 0.4], [-1.0, -1.0]])
-    limit = draw_process(X, alpha=0.8, nu=NU, rng=rng, size=10_000)
-    checks.check_same_law(draw_network(X, 10_000, alpha=0.8, nu=NU, rng=rng, size=1500), limit)
+    limit = draw_process(X, alpha=0.8, nu=NU, random_state=rng, size=10_000)
+    checks.check_same_law(draw_network(X, 10_000, alpha=0.8, nu=NU, random_state=rng, size=1500), limit)
+
+
+def test_draws_follow_their_random_state() -> None:
+    def draws(random_state: int | np.random.Generator | None) -> np.ndarray:
+        h = draw_hyperplanes(3, 1, random_state)
+        f = draw_process([[0.3]], alpha=1.2, nu=1.0, random_state=random_state)
+        g = draw_network([[0.3]], 5, alpha=1.2, nu=1.0, random_state=random_state)
+        return np.concatenate([h.ravel(), f.ravel(), g.ravel()])
+
+    np.testing.assert_array_equal(draws(4), draws(4))
+    assert np.all(draws(4) != draws(5))
+    assert np.all(draws(None) != draws(None))
+    assert draws(np.random.default_rng(4))[0] == draws(4)[0]
 
 
 # --- Errors ----------------------------------------------------------------------------------------------
@@ -279,12 +292,12 @@ def test_bad_arguments_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(ValueError, match="two dimensions"):
         add_constant([1.0, 2.0])
     with pytest.raises(ValueError, match="'stable' or 'student'"):
-        draw_network([[0.0]], 5, alpha=1.0, nu=1.0, rng=rng, weights="normal")  # type: ignore[arg-type]
+        draw_network([[0.0]], 5, alpha=1.0, nu=1.0, random_state=rng, weights="normal")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="weights='stable'"):
-        draw_network([[0.0]], 5, alpha=2.0, nu=1.0, rng=rng, weights="student")
+        draw_network([[0.0]], 5, alpha=2.0, nu=1.0, random_state=rng, weights="student")
     with pytest.raises(ValueError, match=r"nu.*positive"):
-        draw_network([[0.0]], 5, alpha=1.0, nu=-1.0, rng=rng)
+        draw_network([[0.0]], 5, alpha=1.0, nu=-1.0, random_state=rng)
     with pytest.raises(ValueError, match=r"nu.*positive"):
-        draw_process([[0.0]], alpha=1.0, nu=0.0, rng=rng)
+        draw_process([[0.0]], alpha=1.0, nu=0.0, random_state=rng)
     with pytest.raises(ValueError, match="alpha must lie"):
-        draw_process([[0.0]], alpha=2.5, nu=1.0, rng=rng)
+        draw_process([[0.0]], alpha=2.5, nu=1.0, random_state=rng)

@@ -47,7 +47,7 @@ def test_quantiles_at_new_rows_are_those_of_the_exact_engine(data) -> None:
     fixed = {"alpha": 1.1, "nu": 1.0}
     model = fits.fit(X, y, **fixed, standardize=False, n_atoms=100, n_chains=4, n_sweeps=4000)
     settings = {"sampler": "gibbs", "iterations": 3000, "burn_in": 300}
-    exact = [posterior_predictive(X, y, X_new, **fixed, **settings, rng=np.random.default_rng(s)) for s in range(4)]
+    exact = [posterior_predictive(X, y, X_new, **fixed, **settings, random_state=s) for s in range(4)]
     own_ess = model.posterior_.convergence().ess.min()
     of_f = model.predict_quantiles(X_new, PROBABILITIES, noise=False)
     check_shares(np.stack([draws.f_new for draws in exact]), of_f, own_ess)

@@ -273,7 +273,7 @@ def sample_or_refuse(X: Any, y: Any, X_new: Any, **parameters: Any) -> bool:
         warnings.simplefilter("error")
         try:
             draws = posterior_predictive(
-                X, y, X_new, **parameters, iterations=15, burn_in=5, rng=np.random.default_rng(0), progress=False
+                X, y, X_new, **parameters, iterations=15, burn_in=5, random_state=0, progress=False
             )
         except ValueError as error:
             check_refusal(error)

@@ -1,4 +1,4 @@
-"""Small dense linear algebra with scalar loops, which compile fast and allocate nothing."""
+"""Small dense linear algebra as scalar loops, which compile fast and allocate nothing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 from ._jit import inner_kernel, summing_kernel
 
-# A pivot of a matrix with unit diagonal below this is rounding: the factorisation has failed.
+# A smaller pivot of a matrix with unit diagonal is rounding error: the factorisation has failed.
 SMALLEST_PIVOT = 1e-12
 
 
 @summing_kernel
 def dot(x, y, n):
-    """Sum of x_i y_i over the first n entries."""
+    """Return the sum of x_i y_i over the first n entries."""
     total = 0.0
     for i in range(n):
         total += x[i] * y[i]
@@ -21,7 +21,7 @@ def dot(x, y, n):
 
 @summing_kernel
 def row_dot(M, row, x, n):
-    """Sum of M[row, i] x_i over the first n entries (indexing compiles faster than slicing)."""
+    """Return the sum of M[row, i] x_i over the first n entries (indexing compiles faster than slicing)."""
     total = 0.0
     for i in range(n):
         total += M[row, i] * x[i]
@@ -30,7 +30,7 @@ def row_dot(M, row, x, n):
 
 @summing_kernel
 def rows_dot(M, i, j, first, last):
-    """Sum of M[i, r] M[j, r] over r = first..last-1."""
+    """Return the sum of M[i, r] M[j, r] over r = first..last-1."""
     total = 0.0
     for r in range(first, last):
         total += M[i, r] * M[j, r]
@@ -39,7 +39,7 @@ def rows_dot(M, i, j, first, last):
 
 @summing_kernel
 def dot3(x, y, z, n):
-    """Sum of x_i y_i z_i over the first n entries."""
+    """Return the sum of x_i y_i z_i over the first n entries."""
     total = 0.0
     for i in range(n):
         total += x[i] * y[i] * z[i]
@@ -48,7 +48,7 @@ def dot3(x, y, z, n):
 
 @inner_kernel
 def cholesky(A, L, n):
-    """Lower Cholesky factor of a matrix with unit diagonal; False when a pivot is lost to rounding."""
+    """Write the lower Cholesky factor of A, which has a unit diagonal, to L; return False if a pivot is lost."""
     for i in range(n):
         for j in range(i):
             L[i, j] = (A[i, j] - rows_dot(L, i, j, 0, j)) / L[j, j]
@@ -79,7 +79,7 @@ def solve_upper(L, b, x, n):
 
 @inner_kernel
 def inverse_from_cholesky(L, inverse, work, n):
-    """(L L')^-1, symmetric, through the inverse of L kept transposed in `work`."""
+    """Write (L L')^-1, both triangles, to `inverse`; `work` holds the inverse of L, transposed."""
     for j in range(n):
         # Row j of `work` holds column j of L^-1 (zero above the diagonal).
         for i in range(j):

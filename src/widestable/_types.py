@@ -1,4 +1,4 @@
-"""Names of array types."""
+"""Names for the types of arrays."""
 
 from __future__ import annotations
 

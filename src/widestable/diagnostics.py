@@ -1,4 +1,4 @@
-"""Convergence of chains on plain arrays: R-hat, effective sample size, and warnings that say what to do."""
+"""Convergence of chains, from plain arrays: R-hat, effective sample size, and warnings that say what to do."""
 
 from __future__ import annotations
 
@@ -10,19 +10,26 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-FloatArray = npt.NDArray[np.float64]
+from ._types import FloatArray
 
 MAX_RHAT = 1.01
 TARGET_ESS = 400.0
 LEAST_ESS_A_CHAIN = 100.0
 LEAST_DRAWS = 8
 TAILS = (0.05, 0.95)
-# Quantities looked at together while searching for one that has not converged.
+# Quantities examined together while searching for one that has not converged.
 BLOCK = 16
 
 
 class Convergence(NamedTuple):
-    """Rank-normalised split R-hat and effective sample size (the smaller of bulk and tail) of each quantity.
+    """R-hat and effective sample size of each quantity.
+
+    Attributes
+    ----------
+    rhat : ndarray
+        Rank-normalised split R-hat.
+    ess : ndarray
+        Effective sample size, the smaller of bulk and tail.
 
     Examples
     --------
@@ -35,24 +42,35 @@ class Convergence(NamedTuple):
 
 
 def _array_stats() -> Any:
-    """The functions of ArviZ on plain arrays; imported when first needed, because that takes long."""
+    """Return the functions of ArviZ for plain arrays; they are imported on first use because that is slow."""
     from arviz_stats.base import array_stats
 
     return array_stats
 
 
 def _check(draws: npt.ArrayLike) -> FloatArray:
+    """Return the draws as floats; raise when they are too few or have no axis of chains."""
     values = np.asarray(draws, dtype=float)
     if values.ndim < 2 or values.shape[1] < LEAST_DRAWS:
         raise ValueError(
             f"Got draws of shape {values.shape}; expected (chains, draws, ...) with at least {LEAST_DRAWS} draws "
-            "a chain. Run the chains for longer."
+            "per chain. Run the chains for longer."
         )
     return values
 
 
 def rhat(draws: npt.ArrayLike) -> FloatArray:
-    """Rank-normalised split R-hat of draws (chains, draws, ...); 1 where every draw is the same.
+    """Return the rank-normalised split R-hat; it is 1 where every draw is the same.
+
+    Parameters
+    ----------
+    draws : array_like of shape (chains, draws, ...)
+        Draws of one or more quantities.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        R-hat of each quantity.
 
     Examples
     --------
@@ -68,7 +86,17 @@ def rhat(draws: npt.ArrayLike) -> FloatArray:
 
 
 def ess(draws: npt.ArrayLike) -> FloatArray:
-    """Effective sample size of draws (chains, draws, ...): the smaller of bulk and tail.
+    """Return the effective sample size, the smaller of bulk and tail.
+
+    Parameters
+    ----------
+    draws : array_like of shape (chains, draws, ...)
+        Draws of one or more quantities.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Effective sample size of each quantity; the number of draws where every draw is the same.
 
     Examples
     --------
@@ -85,12 +113,22 @@ def ess(draws: npt.ArrayLike) -> FloatArray:
 
 
 def convergence(draws: npt.ArrayLike) -> Convergence:
-    """R-hat and effective sample size of draws (chains, draws, ...).
+    """Return R-hat and effective sample size together.
+
+    Parameters
+    ----------
+    draws : array_like of shape (chains, draws, ...)
+        Draws of one or more quantities.
+
+    Returns
+    -------
+    Convergence
+        Both, for each quantity.
 
     Examples
     --------
     >>> draws = np.random.default_rng(0).standard_normal((4, 1000, 2))
-    >>> draws[0, :, 1] += 3.0  # in one of four chains the second quantity is elsewhere
+    >>> draws[0, :, 1] += 3.0  # one of the four chains has the second quantity elsewhere
     >>> print(convergence(draws).rhat > 1.01)
     [False  True]
     """
@@ -98,10 +136,23 @@ def convergence(draws: npt.ArrayLike) -> Convergence:
 
 
 def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bool, npt.NDArray[np.intp]]:
-    """Whether all quantities (chains, draws, quantities) have R-hat <= 1.01 and ESS >= 400.
+    """Return whether all quantities have R-hat <= 1.01 and ESS >= 400.
 
-    Looks in the order of `suspects` and stops at the first block that fails. Returns the answer and the order in
-    which to look next time, worst first.
+    The search stops at the first block of suspects that fails, since most calls happen before convergence.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (chains, draws, quantities)
+        Draws of all quantities.
+    suspects : ndarray of int
+        Order in which to examine the quantities.
+
+    Returns
+    -------
+    good : bool
+        Whether all have converged.
+    suspects : ndarray of int
+        Order to use next time, with those that failed first.
     """
     for start in range(0, suspects.size, BLOCK):
         block = suspects[start : start + BLOCK]
@@ -113,7 +164,19 @@ def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bo
 
 
 def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: int, *, stacklevel: int = 2) -> None:
-    """Warn with the worst quantity's name and value when R-hat > 1.01 or ESS < 100 a chain."""
+    """Warn when R-hat > 1.01 or ESS < 100 per chain, with the name and value of the worst quantity.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the quantities.
+    found : Convergence
+        Their R-hat and effective sample size.
+    n_chains : int
+        Number of chains.
+    stacklevel : int, default=2
+        As in `warnings.warn`, counted from the caller.
+    """
     problems = []
     worst = int(np.argmax(found.rhat))
     if found.rhat[worst] > MAX_RHAT:
@@ -122,7 +185,7 @@ def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: in
     if found.ess[least] < LEAST_ESS_A_CHAIN * n_chains:
         problems.append(
             f"effective sample size of {names[least]} is {found.ess[least]:.0f} "
-            f"(should be at least {LEAST_ESS_A_CHAIN:.0f} a chain, {LEAST_ESS_A_CHAIN * n_chains:.0f} in all)"
+            f"(should be at least {LEAST_ESS_A_CHAIN:.0f} per chain, {LEAST_ESS_A_CHAIN * n_chains:.0f} in all)"
         )
     if problems:
         warnings.warn(

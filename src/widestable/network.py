@@ -1,8 +1,8 @@
-"""The network and its limit: kernel, patterns of the units, and draws from the prior.
+"""The network and its limit: covariance kernel, patterns of the units, and draws from the prior.
 
-A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its
-limit is `sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process (its measure is in `stable`).
-Smooth units have `erf(sharpness * h . z)` in place of the sign.
+A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its limit is
+`sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process, whose measure is in `stable`. Smooth units have
+`erf(sharpness * h . z)` in place of the sign.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, gammaln
 
-from widestable.stable import draw_log_positive, log_remainder, log_scale_of_mark
+from ._types import FloatArray
+from .random_state import RandomStateLike, make_rng
+from .stable import draw_log_positive, log_remainder, log_scale_of_mark
 
 __all__ = [
     "add_constant",
@@ -26,15 +28,24 @@ __all__ = [
     "unit_patterns",
 ]
 
-Floats = NDArray[np.float64]
 Weights = Literal["stable", "student"]
 
-# Hidden units times rows held in memory at once (32 MB of float64).
+# Values (hidden units times rows) held in memory at once: 32 MB of float64.
 BLOCK = 1 << 22
 
 
-def add_constant(X: ArrayLike) -> Floats:
-    """Rows `z = (1, x)`, shape (n, d + 1).
+def add_constant(X: ArrayLike) -> FloatArray:
+    """Return the rows `z = (1, x)`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+
+    Returns
+    -------
+    ndarray of shape (n, d + 1)
+        Inputs with a column of ones in front.
 
     Examples
     --------
@@ -48,13 +59,25 @@ def add_constant(X: ArrayLike) -> Floats:
     return np.hstack([np.ones((len(X), 1)), X])
 
 
-def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float = np.inf) -> Floats:
-    """`K(x, x') = E[unit(h.z) unit(h.z')]` of sign units, or of erf units of the given sharpness, shape (n, n2).
+def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float = np.inf) -> FloatArray:
+    """Return the covariance kernel `K(x, x') = E[unit(h.z) unit(h.z')]` of sign units, or of erf units.
 
-    `(2/pi) arcsin(c)` with c the cosine `z.z' / (|z| |z'|)` for sign units and
-    `2 w^2 z.z' / sqrt((1 + 2 w^2 |z|^2)(1 + 2 w^2 |z'|^2))` for `erf(w h.z)`. Computed as `1 - (2/pi) arccos(c)` from
-    `1 - c` and `1 + c`, which are sums of squares: exact on the diagonal of sign units, accurate for rows that nearly
-    coincide, and each entry depends on its two rows only, to the last bit.
+    `K = (2/pi) arcsin(c)`, where c is the cosine `z.z' / (|z| |z'|)` for sign units and
+    `2 w^2 z.z' / sqrt((1 + 2 w^2 |z|^2)(1 + 2 w^2 |z'|^2))` for units `erf(w h.z)`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    X2 : array_like of shape (n2, d) or None, default=None
+        Other inputs; None means X itself.
+    sharpness : float, default=inf
+        Sharpness w of the units; infinity means sign units.
+
+    Returns
+    -------
+    ndarray of shape (n, n2)
+        The kernel. Each entry depends on its two rows only, to the last bit.
 
     Examples
     --------
@@ -67,6 +90,8 @@ def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float =
     """
     E, gap = _rows_in_ball(X, sharpness)
     E2, gap2 = (E, gap) if X2 is None else _rows_in_ball(X2, sharpness)
+    # 1 - (2/pi) arccos(c), from 2 (1 - c) and 2 (1 + c) as sums of squares: exact on the diagonal of sign units, and
+    # accurate for rows that nearly coincide.
     apart2 = np.add.outer(gap, gap2)
     along2 = apart2.copy()
     for column, column2 in zip(E.T, E2.T, strict=True):
@@ -75,8 +100,20 @@ def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float =
     return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(apart2), np.sqrt(along2)))
 
 
-def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> Floats:
-    """`K(x, x)` of `arcsine_kernel` at each row, shape (n,): 1 for sign units, less for smooth ones.
+def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> FloatArray:
+    """Return `K(x, x)` of `arcsine_kernel` at each row: 1 for sign units, less for smooth ones.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    sharpness : float, default=inf
+        Sharpness w of the units; infinity means sign units.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Diagonal of the kernel.
 
     Examples
     --------
@@ -88,8 +125,8 @@ def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> Floats:
     return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(2.0 * gap), np.sqrt(along2)))
 
 
-def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
-    """`e = z / sqrt(|z|^2 + 1/(2 w^2))` and `1 - |e|^2` for each row; on the unit sphere for sign units."""
+def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[FloatArray, FloatArray]:
+    """Return `e = z / sqrt(|z|^2 + 1/(2 w^2))` and `1 - |e|^2` for each row; e is on the unit sphere for sign units."""
     if not sharpness > 0.0:
         raise ValueError(f"Got sharpness = {sharpness}, expected a number above 0: pass inf for sign units.")
     Z = add_constant(X)
@@ -100,28 +137,45 @@ def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[Floats, Floats]:
     return np.asarray(Z / np.sqrt(norm2)[:, None]), np.asarray(inside / norm2)
 
 
-def draw_hyperplanes(n: int, d: int, rng: np.random.Generator) -> Floats:
-    """Draws `h ~ N(0, I)` in d + 1 dimensions, shape (n, d + 1).
-
-    Examples
-    --------
-    >>> draw_hyperplanes(5, d=2, rng=np.random.default_rng(0)).shape
-    (5, 3)
-    """
-    return rng.standard_normal((n, d + 1))
-
-
-def sign_patterns(hyperplanes: ArrayLike, X: ArrayLike) -> NDArray[np.int8]:
-    """Which side of each hyperplane each row is on: +1 where `h . (1, x) >= 0`, otherwise -1.
+def draw_hyperplanes(n: int, d: int, random_state: RandomStateLike = None) -> FloatArray:
+    """Draw n hyperplanes `h ~ N(0, I)` in d + 1 dimensions.
 
     Parameters
     ----------
-    hyperplanes : shape (..., d + 1).
-    X : shape (n, d).
+    n : int
+        Number of hyperplanes.
+    d : int
+        Number of input columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed or source of random numbers. None draws anew each time.
 
     Returns
     -------
-    Signs, shape (..., n).
+    ndarray of shape (n, d + 1)
+        The hyperplanes; the first number of each belongs to the constant.
+
+    Examples
+    --------
+    >>> draw_hyperplanes(5, d=2, random_state=0).shape
+    (5, 3)
+    """
+    return make_rng(random_state).standard_normal((n, d + 1))
+
+
+def sign_patterns(hyperplanes: ArrayLike, X: ArrayLike) -> NDArray[np.int8]:
+    """Return which side of each hyperplane each row is on: +1 where `h . (1, x) >= 0`, otherwise -1.
+
+    Parameters
+    ----------
+    hyperplanes : array_like of shape (..., d + 1)
+        Hyperplanes.
+    X : array_like of shape (n, d)
+        Inputs.
+
+    Returns
+    -------
+    ndarray of int8, shape (..., n)
+        The sides.
 
     Examples
     --------
@@ -133,8 +187,22 @@ def sign_patterns(hyperplanes: ArrayLike, X: ArrayLike) -> NDArray[np.int8]:
     return np.where(side >= 0.0, np.int8(1), np.int8(-1))
 
 
-def unit_patterns(hyperplanes: ArrayLike, X: ArrayLike, sharpness: float = np.inf) -> Floats:
-    """Values of the units at each row: `erf(sharpness h . (1, x))`, or the sign when sharpness is infinite.
+def unit_patterns(hyperplanes: ArrayLike, X: ArrayLike, sharpness: float = np.inf) -> FloatArray:
+    """Return the values of the units at each row: `erf(sharpness h . (1, x))`, or the sign for infinite sharpness.
+
+    Parameters
+    ----------
+    hyperplanes : array_like of shape (..., d + 1)
+        Hyperplanes.
+    X : array_like of shape (n, d)
+        Inputs.
+    sharpness : float, default=inf
+        Sharpness w of the units; infinity means sign units.
+
+    Returns
+    -------
+    ndarray of shape (..., n)
+        The values.
 
     Examples
     --------
@@ -152,24 +220,49 @@ def draw_network(
     *,
     alpha: float,
     nu: float,
-    rng: np.random.Generator,
+    random_state: RandomStateLike = None,
     weights: Weights = "stable",
     size: int = 1,
     sharpness: float = np.inf,
-) -> Floats:
-    """Prior draws of a network with `width` hidden units at the rows of X, shape (size, n).
+) -> FloatArray:
+    """Draw networks with `width` hidden units from the prior, at the rows of X.
 
-    Output weights are `sqrt(nu s_j) * width**(-1/alpha) * G_j` with s_j positive stable, which makes them
-    symmetric stable with scale `sqrt(nu/2) * width**(-1/alpha)`, or with s_j inverse gamma, which makes them
-    Student-t with alpha degrees of freedom, scaled to reach the same limit as the width grows.
+    Output weights are `sqrt(nu s_j) * width**(-1/alpha) * G_j`. Positive stable s_j make them symmetric stable with
+    scale `sqrt(nu/2) * width**(-1/alpha)`. Inverse gamma s_j make them Student-t with alpha degrees of freedom, scaled
+    to reach the same limit as the width grows.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    width : int
+        Number of hidden units.
+    alpha : float
+        Stability index in (0, 2], or the degrees of freedom in (0, 2) of Student-t weights.
+    nu : float
+        Squared scale of the prior.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed or source of random numbers. None draws anew each time.
+    weights : {"stable", "student"}, default="stable"
+        Law of the output weights.
+    size : int, default=1
+        Number of networks.
+    sharpness : float, default=inf
+        Sharpness w of the units; infinity means sign units.
+
+    Returns
+    -------
+    ndarray of shape (size, n)
+        One network per row.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, rng=rng, size=5).shape
+    >>> draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, random_state=0, size=5).shape
     (5, 3)
     """
+    rng = make_rng(random_state)
     X = np.asarray(X, dtype=np.float64)
+    # Small networks are drawn many at a time, large ones in several parts.
     n_units = max(1, BLOCK // (len(X) + X.shape[-1] + 1))
     per_block = max(1, n_units // width)
     log_share = _log_nu(nu) - 2.0 / alpha * np.log(width)
@@ -184,6 +277,7 @@ def draw_network(
 
 
 def _log_nu(nu: float) -> float:
+    """Check nu and return its logarithm."""
     if not 0.0 < nu < np.inf:
         raise ValueError(
             f"nu, the squared scale of the prior, must be positive and finite, got {nu}: pass 1.0, as the paper does."
@@ -191,8 +285,10 @@ def _log_nu(nu: float) -> float:
     return float(np.log(nu))
 
 
-def _log_weight_variances(weights: Weights, alpha: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """`log s_j` with tail `P(s > t) ~ t**-a / Gamma(1-a)`, a = alpha/2, which is all that the limit sees."""
+def _log_weight_variances(
+    weights: Weights, alpha: float, shape: tuple[int, ...], rng: np.random.Generator
+) -> FloatArray:
+    """Draw `log s_j` with tail `P(s > t) ~ t**-a / Gamma(1-a)`, a = alpha/2; the limit depends on that tail only."""
     if weights == "stable":
         return draw_log_positive(alpha, shape, rng)
     if weights != "student":
@@ -203,15 +299,15 @@ def _log_weight_variances(weights: Weights, alpha: float, shape: tuple[int, ...]
             "Use weights='stable' for the Gaussian limit."
         )
     a = alpha / 2.0
-    # s = c / Gamma(a) variate, P(s > t) ~ (c/t)**a / Gamma(1+a), so c**a = Gamma(1+a) / Gamma(1-a). The gamma
-    # variate of a small shape underflows: it is Gamma(1+a) variate * uniform**(1/a).
+    # With g ~ Gamma(a), s = c / g has P(s > t) ~ (c/t)**a / Gamma(1+a), so c**a = Gamma(1+a) / Gamma(1-a). For
+    # small a, g underflows: draw its logarithm, as Gamma(1+a) times uniform**(1/a).
     log_c = (gammaln(1.0 + a) - gammaln(1.0 - a)) / a
     log_gamma = np.log(rng.standard_gamma(1.0 + a, shape)) + np.log1p(-rng.random(shape)) / a
     return np.asarray(log_c - log_gamma)
 
 
-def _sum_of_units(X: Floats, log_v: Floats, sharpness: float, rng: np.random.Generator) -> Floats:
-    """`sum_k sqrt(v_k) G_k unit(h_k . z)` for each row of log_v, shape (len(log_v), n)."""
+def _sum_of_units(X: FloatArray, log_v: FloatArray, sharpness: float, rng: np.random.Generator) -> FloatArray:
+    """Draw `sum_k sqrt(v_k) G_k unit(h_k . z)` for each row of log_v, shape (len(log_v), n)."""
     values = unit_patterns(rng.standard_normal((*log_v.shape, X.shape[1] + 1)), X, sharpness)
     beta = np.exp(log_v / 2.0) * rng.standard_normal(log_v.shape)
     return np.asarray(np.matmul(beta[:, None, :], values)[:, 0, :])
@@ -222,23 +318,45 @@ def draw_process(
     *,
     alpha: float,
     nu: float,
-    rng: np.random.Generator,
+    random_state: RandomStateLike = None,
     n_atoms: float = 1000.0,
     size: int = 1,
     sharpness: float = np.inf,
-) -> Floats:
-    """Prior draws of the limit at the rows of X, from its jumps, shape (size, n).
+) -> FloatArray:
+    """Draw the limit of wide networks from the prior, at the rows of X.
 
-    Atoms above the threshold (`n_atoms` on average) are drawn one by one; the rest enter as a Gaussian
-    process with their mean covariance `g K`. At alpha = 2 that is all there is: a Gaussian process with
-    covariance `nu K`. Repeated rows get equal values.
+    Atoms above the threshold are drawn one by one. The others enter as a Gaussian process with their mean covariance
+    `g K`. At alpha = 2 that is all there is: a Gaussian process with covariance `nu K`. Repeated rows get equal values.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    alpha : float
+        Stability index in (0, 2].
+    nu : float
+        Squared scale of the prior.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed or source of random numbers. None draws anew each time.
+    n_atoms : float, default=1000.0
+        Expected number of atoms drawn one by one.
+    size : int, default=1
+        Number of draws.
+    sharpness : float, default=inf
+        Sharpness w of the units; infinity means sign units.
+
+    Returns
+    -------
+    ndarray of shape (size, n)
+        One draw per row.
 
     Examples
     --------
-    >>> f = draw_process([[0.0], [1.0], [0.0]], alpha=1.5, nu=1.0, rng=np.random.default_rng(0), size=4)
+    >>> f = draw_process([[0.0], [1.0], [0.0]], alpha=1.5, nu=1.0, random_state=0, size=4)
     >>> bool((f[:, 0] == f[:, 2]).all())
     True
     """
+    rng = make_rng(random_state)
     X, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     log_nu = _log_nu(nu)
     f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X, sharpness=sharpness))
@@ -249,12 +367,12 @@ def draw_process(
         count = rng.poisson(n_atoms, (len(block), 1))
         log_mark = np.log(n_atoms) + np.log1p(-rng.random((len(block), count.max())))
         log_v = log_scale_of_mark(log_mark, alpha, log_nu)
-        log_v[np.arange(count.max()) >= count] = -np.inf
+        log_v[np.arange(count.max()) >= count] = -np.inf  # rows have different numbers of atoms
         block += _sum_of_units(X, log_v, sharpness, rng)
     return np.asarray(f[:, inverse.ravel()])
 
 
-def _root(K: Floats) -> Floats:
-    """A matrix R with `R' R = K`, also when K is singular."""
+def _root(K: FloatArray) -> FloatArray:
+    """Return a matrix R with `R' R = K`, also when K is singular."""
     eigenvalues, U = np.linalg.eigh(K)
     return np.asarray((U * np.sqrt(np.maximum(eigenvalues, 0.0))).T)

@@ -1,4 +1,4 @@
-"""Parameters of the estimator: what each may be, as data, and seeds from whatever users pass as random_state."""
+"""Parameters of the estimator: what each may be, declared as data and checked in one place."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 from .inputs import TrainingData
 
-__all__ = ["check_count", "check_coverage", "check_parameters", "check_units", "make_rng", "make_seeds"]
+__all__ = ["check_count", "check_coverage", "check_parameters", "check_units"]
 
-# A third of the sweeps warms up, and convergence cannot be judged by fewer than 8 draws.
+# A third of the sweeps is warm-up, and fewer than 8 draws say nothing about convergence.
 LEAST_SWEEPS = 12
-# Matrices of that order take gigabytes.
+# Matrices of this order take gigabytes.
 MAX_ATOMS = 10_000.0
-# More threads than any machine has processors; a file or a slip of the pen could ask for millions.
+# More threads than any machine has processors; a typing error or a damaged file could ask for millions.
 MAX_JOBS = 1024
-# Squares of x and y, and nu and sigma2 in their units, must be numbers that float64 has with all their digits.
+# Squares of x and y, and nu and sigma2 in units of y, must stay inside the range where float64 has all its digits.
 MAX_SIZE = 1e140
-# Units so smooth that their kernel is rounding error.
+# Below this the units are so smooth that their kernel is rounding error.
 MIN_SLOPE = 1e-5
 
 
 class Rule(NamedTuple):
-    """What a parameter may be, in code and in words, and what to do."""
+    """What a parameter may be, in code and in words, and what to do otherwise."""
 
     holds: Callable[[Any], bool]
     expected: str
@@ -101,6 +101,11 @@ RULES = {
 def check_parameters(parameters: dict[str, Any]) -> None:
     """Raise for the first parameter that breaks its rule.
 
+    Parameters
+    ----------
+    parameters : dict
+        Values by name; names without a rule are skipped.
+
     Examples
     --------
     >>> check_parameters({"alpha": 3})
@@ -114,7 +119,14 @@ def check_parameters(parameters: dict[str, Any]) -> None:
 
 
 def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
-    """Raise when x, y, or a fixed parameter beside the data, is outside what float64 can follow.
+    """Raise when x, y, or a fixed parameter relative to them, is outside what float64 can follow.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The checked training data.
+    parameters : dict
+        Parameters of the estimator by name; only nu, sigma2 and sharpness are looked at.
 
     Examples
     --------
@@ -124,27 +136,10 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
     ...
     ValueError: y spreads over about 5e+199, and squares of that, ...: rescale y, ...
     """
-    spread_of_x = np.ptp(data.X, axis=0) * data.scaling.x_scale
-    largest = np.maximum(spread_of_x, np.abs(data.X).max(axis=0))
-    for column in np.flatnonzero((largest > MAX_SIZE) | ((spread_of_x > 0.0) & (spread_of_x < 1.0 / MAX_SIZE))):
-        raise ValueError(
-            f"Column {column} of X (counting from 0) spreads over {spread_of_x[column]:.2g} and reaches "
-            f"{largest[column]:.2g}, and squares of that are outside the range of float64: rescale it."
-        )
-    spread = max(data.scaling.y_scale, float(np.abs(data.y).max()) * data.scaling.y_scale, data.ss_within / MAX_SIZE)
-    if not 1.0 / MAX_SIZE <= data.scaling.y_scale <= spread <= MAX_SIZE:
-        raise ValueError(
-            f"y spreads over about {spread:.2g}, and squares of that, the units of nu and sigma2, are outside the "
-            "range of float64: rescale y, to a spread of about 1 for example."
-        )
+    _check_spread_of_x(data)
+    _check_spread_of_y(data)
     for name in ("nu", "sigma2"):
-        value = parameters.get(name)
-        ratio = 1.0 if value is None else float(value) / data.scaling.y_scale**2
-        if not MAX_SIZE**-1 <= ratio <= MAX_SIZE:
-            raise ValueError(
-                f"Got {name} = {value!r}, which is {ratio:.2g} squared spreads of y, expected 1e-140 to 1e140 of them: "
-                f"pass {name} in squared units of y, or leave it out to infer it."
-            )
+        _check_variance(name, parameters.get(name), data.scaling.y_scale)
     sharpness = parameters.get("sharpness")
     slope = math.inf if sharpness is None else float(sharpness) * max(1.0, float(np.abs(data.X).max()))
     if slope < MIN_SLOPE:
@@ -154,41 +149,63 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
         )
 
 
+def _check_spread_of_x(data: TrainingData) -> None:
+    """Raise when squares of a column of X overflow or underflow."""
+    spread = np.ptp(data.X, axis=0) * data.scaling.x_scale
+    largest = np.maximum(spread, np.abs(data.X).max(axis=0))
+    for column in np.flatnonzero((largest > MAX_SIZE) | ((spread > 0.0) & (spread < 1.0 / MAX_SIZE))):
+        raise ValueError(
+            f"Column {column} of X (counting from 0) spreads over {spread[column]:.2g} and reaches "
+            f"{largest[column]:.2g}, and squares of that are outside the range of float64: rescale it."
+        )
+
+
+def _check_spread_of_y(data: TrainingData) -> None:
+    """Raise when squares of y overflow or underflow."""
+    y_scale = data.scaling.y_scale
+    spread = max(y_scale, float(np.abs(data.y).max()) * y_scale, data.ss_within / MAX_SIZE)
+    if not 1.0 / MAX_SIZE <= y_scale <= spread <= MAX_SIZE:
+        raise ValueError(
+            f"y spreads over about {spread:.2g}, and squares of that, the units of nu and sigma2, are outside the "
+            "range of float64: rescale y, to a spread of about 1 for example."
+        )
+
+
+def _check_variance(name: str, value: Any, y_scale: float) -> None:
+    """Raise when a fixed nu or sigma2 is too large or too small beside y."""
+    ratio = 1.0 if value is None else float(value) / y_scale**2
+    if not MAX_SIZE**-1 <= ratio <= MAX_SIZE:
+        raise ValueError(
+            f"Got {name} = {value!r}, which is {ratio:.2g} squared spreads of y, expected 1e-140 to 1e140 of them: "
+            f"pass {name} in squared units of y, or leave it out to infer it."
+        )
+
+
 def check_count(name: str, value: Any, least: int) -> None:
-    """Raise unless `value` is an integer of `least` or more."""
+    """Raise unless `value` is an integer of `least` or more.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : Any
+        What the user passed.
+    least : int
+        Smallest value allowed.
+    """
     if not _is_count(value, least):
         raise ValueError(f"Got {name} = {value!r}, expected an integer of {least} or more: pass a larger count.")
 
 
 def check_coverage(coverage: Any) -> None:
-    """Raise unless `coverage` is a probability strictly between 0 and 1."""
+    """Raise unless `coverage` is a number strictly between 0 and 1.
+
+    Parameters
+    ----------
+    coverage : Any
+        What the user passed.
+    """
     if not (_is_real(coverage) and 0.0 < coverage < 1.0):
         raise ValueError(
             f"Got coverage = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval."
         )
-
-
-def make_seed(random_state: Any) -> np.random.SeedSequence:
-    """A seed from None (fresh), an int, a RandomState or a Generator (both move on)."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(random_state.integers(0, 2**32, size=4).tolist())
-    if random_state is None or (_is_count(random_state, 0)):
-        return np.random.SeedSequence(None if random_state is None else int(random_state))
-    raise ValueError(
-        f"Got random_state = {random_state!r}, expected None, an integer of 0 or more, a RandomState or a Generator: "
-        "pass an integer to get the same draws each time."
-    )
-
-
-def make_seeds(random_state: Any, n: int) -> list[np.random.SeedSequence]:
-    """One independent seed for each of n chains."""
-    return make_seed(random_state).spawn(n)
-
-
-def make_rng(random_state: Any) -> np.random.Generator:
-    """A random stream; a Generator is used itself."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(make_seed(random_state))

@@ -20,10 +20,11 @@ from .engine import run
 from .engine.state import make_model
 from .inputs import TrainingData, check_training
 from .jumps import Jumps
-from .parameters import check_count, check_coverage, check_parameters, check_units, make_rng, make_seeds
+from .parameters import check_count, check_coverage, check_parameters, check_units
 from .posterior import Posterior
 from .predict.mixture import Job
 from .progress import compilation_told, reporter, tell_preparation
+from .random_state import make_rng, make_seeds
 
 __all__ = ["StableRegressor"]
 

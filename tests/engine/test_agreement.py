@@ -12,11 +12,12 @@ from scipy.stats import norm
 
 from tests.checks import check_mean, check_p_value
 from tests.exact.agreement import EXAMPLES, Draws, check_agreement, mean_and_error, posterior_draws
+from tests.stable_density import log_density_symmetric
 from widestable.engine.draws import ChainDraws
 from widestable.engine.run import Setup, extend, start, warm_up
 from widestable.engine.state import make_model
 from widestable.inputs import check_training
-from widestable.stable import draw_log_positive, log_density_symmetric
+from widestable.stable import draw_log_positive
 
 # What keeping 30 atoms and the mean of the rest may move: posterior standard deviations of a mean, probability of a
 # quantile. The standard deviation of what is ignored falls like N**(1/2 - 2/alpha), 21 times from 3 to 30 atoms at

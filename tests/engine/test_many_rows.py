@@ -23,7 +23,7 @@ from widestable.engine.state import make_buffers, make_model, make_work, start_c
 from widestable.engine.sweep import run
 from widestable.engine.tree import LEAF, balls, node_ranges
 from widestable.inputs import TrainingData, check_training
-from widestable.inputs.ordering import near_together
+from widestable.inputs.rows import near_together
 from widestable.network import add_constant, arcsine_kernel, unit_patterns
 from widestable.predict import mixture
 

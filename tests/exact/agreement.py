@@ -80,7 +80,7 @@ def posterior_draws(
             iterations=iterations,
             burn_in=burn_in,
             partition=partition,
-            rng=np.random.default_rng([chain, len(sampler)]),
+            random_state=np.random.default_rng([chain, len(sampler)]),
         )
         for chain in range(n_chains)
     ]

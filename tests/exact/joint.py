@@ -17,8 +17,7 @@ from tests.checks import check_p_value
 from widestable.exact import build_partition
 from widestable.exact.target import Target, build_target, covariance
 from widestable.inputs import check_training
-from widestable.stable import draw_log_positive
-from widestable.stable.kanter import log_kanter
+from widestable.stable import draw_log_positive, log_kanter_of_one
 
 # Three distinct rows, one of them observed twice; two new rows.
 X_TRAIN = np.array([[-0.5], [0.3], [0.3], [1.2]])
@@ -55,7 +54,7 @@ def prior_draw(target: Target, rng: np.random.Generator) -> Parameters:
     """Scales with their Kanter angles, and noise."""
     n_cells = len(target.cells.log_size)
     angle = np.pi * (1.0 - rng.random(n_cells))
-    log_A = np.array([log_kanter(w, target.alpha) for w in angle])
+    log_A = np.array([log_kanter_of_one(w, target.alpha) for w in angle])
     log_s = (2.0 - target.alpha) / target.alpha * (log_A - np.log(rng.standard_exponential(n_cells)))
     return Parameters(log_s, angle, abs(rng.standard_cauchy()))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.exact.twins import grid
-from widestable.exact import Partition, build_partition, general
+from widestable.exact import Partition, build_partition
 from widestable.exact.cells import n_cells_bound
 from widestable.exact.line import line_cells
 from widestable.network import arcsine_kernel
@@ -94,10 +94,10 @@ def test_too_many_cells_says_how_many_and_what_else_to_use(rng: np.random.Genera
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([1.0, 2.0], r"at least one row and one column, got shape \(2,\)\. Reshape"),
+        ([1.0, 2.0], r"Expected X .* got shape \(2,\)\. Reshape a single input column"),
         (np.empty((0, 2)), r"at least one row and one column, got shape \(0, 2\)"),
-        ([[0.0], [np.nan]], "X holds nan at row 1, column 0 .* drop or fill"),
-        ([[np.inf, 1.0]], "X holds inf at row 0, column 0"),
+        ([[0.0], [np.nan]], r"X holds nan at row 1, column 0 .* drop or fill"),
+        ([[np.inf, 1.0]], r"X holds inf at row 0, column 0"),
     ],
 )
 def test_bad_inputs_are_refused(X: object, message: str) -> None:
@@ -105,12 +105,10 @@ def test_bad_inputs_are_refused(X: object, message: str) -> None:
         build_partition(X)
 
 
-def test_cells_that_cannot_be_measured_are_told(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    """Data that come this far are rare, so that the measuring is made to fail."""
-
-    def fail(*args: object) -> None:
-        raise np.linalg.LinAlgError
-
-    monkeypatch.setattr(general, "_measure", fail)
-    with pytest.raises(ValueError, match=r"so far apart, or so close together, .*: rescale the columns of X"):
-        build_partition(rng.normal(size=(5, 3)))
+def test_random_state_decides_the_estimates(rng: np.random.Generator) -> None:
+    """By default the partition depends on X alone."""
+    X = rng.normal(size=(6, 3))
+    one = build_partition(X, n_directions=10).q
+    np.testing.assert_array_equal(build_partition(X, n_directions=10).q, one)
+    np.testing.assert_array_equal(build_partition(X, n_directions=10, random_state=np.random.default_rng(0)).q, one)
+    assert not np.array_equal(build_partition(X, n_directions=10, random_state=1).q, one)

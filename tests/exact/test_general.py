@@ -6,9 +6,9 @@ from scipy.stats import norm
 
 from tests.checks import P_VALUE, check_p_value
 from tests.exact.twins import feasible_patterns, frequency_p_value, grid, pattern_counts
+from widestable.exact import general
 from widestable.exact.cells import n_cells_bound
-from widestable.exact.cone_measure import sine_power_integral
-from widestable.exact.general import general_cells
+from widestable.exact.general import general_cells, sine_power_integral
 from widestable.exact.line import line_cells
 from widestable.exact.plane import plane_cells
 
@@ -94,3 +94,14 @@ def test_rows_closer_than_the_tolerance_stay_on_one_side(rng: np.random.Generato
     assert (signs[:, 4] == signs[:, 5]).all()
     assert len(signs) == len(general_cells(np.concatenate([far, near[:1]]), 200, rng)[0])
     assert abs(q.sum() - 1.0) < 1e-12
+
+
+def test_rows_that_cannot_be_measured_are_refused(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Data for which this happens are hard to find, so the factorisation is made to fail."""
+
+    def fail(*args: object) -> None:
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(general, "_measure", fail)
+    with pytest.raises(ValueError, match=r"so far apart, or so close together.* rescale the columns of X"):
+        general_cells(rng.normal(size=(5, 3)), 10, rng)

@@ -7,10 +7,10 @@ from tests.exact.agreement import quadrants, three_jumps
 from tests.exact.joint import After, Parameters, check_joint_law, replicates, small_target
 from tests.twins import log_normal_density
 from widestable.exact import build_partition, metropolis
-from widestable.exact import partition_metropolis as kernels
 from widestable.exact.metropolis import MetropolisState
 from widestable.exact.target import Target, build_target, covariance, factor, log_limit, log_marginal
 from widestable.inputs import check_training
+from widestable.stable import draw_log_positive_one
 
 
 def target_of(X: np.ndarray, y: np.ndarray, alpha: float, **settings: float | None) -> Target:
@@ -41,8 +41,8 @@ def test_log_gain_is_the_change_of_the_density(rng: np.random.Generator) -> None
     P = np.linalg.inv(Q)
     for change in (0.7, 40.0, -0.5 / (tau @ P @ tau)):
         expected = log_normal_density(y, Q + change * np.outer(tau, tau)) - log_normal_density(y, Q)
-        assert kernels.log_gain(change, tau @ P @ tau, tau @ P @ y) == pytest.approx(expected, rel=1e-10)
-    assert kernels.log_gain(-2.0 / (tau @ P @ tau), tau @ P @ tau, 1.0) == -np.inf
+        assert metropolis.log_gain(change, tau @ P @ tau, tau @ P @ y) == pytest.approx(expected, rel=1e-10)
+    assert metropolis.log_gain(-2.0 / (tau @ P @ tau), tau @ P @ tau, 1.0) == -np.inf
 
 
 @pytest.mark.parametrize("example", [three_jumps, quadrants])
@@ -55,7 +55,7 @@ def test_rank_one_updates_drift_little_in_a_sweep(example, rng: np.random.Genera
         state, _ = metropolis.step(rng, state, target)
     log_s, P = state.log_s.copy(), metropolis._inverse(state.lower)
     py, precision = P @ target.y, len(y) / state.sigma2
-    last, n_accepted = kernels.update_scales(
+    last, n_accepted = metropolis.update_scales(
         target.cells,
         log_s,
         P,
@@ -81,7 +81,7 @@ def test_a_scale_too_large_for_the_inverse_is_left_out_from_scratch(rng: np.rand
     log_s = metropolis.initial_state(target, rng).log_s
     log_s[7] = np.log(1e8) - target.cells.log_size[7]
     state = state_at(target, log_s, 0.25)
-    stopped, _ = kernels.update_scales(
+    stopped, _ = metropolis.update_scales(
         target.cells, log_s.copy(), metropolis._inverse(state.lower), np.zeros(40), 160.0,
         log_limit(target, 0.25), alpha, 7, 8, False, rng,
     )  # fmt: skip
@@ -100,9 +100,9 @@ def test_leaving_out_gives_the_same_gain_as_the_inverse(rng: np.random.Generator
     P = metropolis._inverse(factor(target, covariance(target, log_s), 0.25))
     without = metropolis._inverse(factor(target, covariance(target, log_s, without=5), 0.25))
     for proposed in (0.1, 30.0):
-        direct = kernels.log_gain(proposed - v, tau @ P @ tau, tau @ P @ y)
+        direct = metropolis.log_gain(proposed - v, tau @ P @ tau, tau @ P @ y)
         a, b = tau @ without @ tau, tau @ without @ y
-        assert direct == pytest.approx(kernels.log_gain(proposed, a, b) - kernels.log_gain(v, a, b), abs=1e-9)
+        assert direct == pytest.approx(metropolis.log_gain(proposed, a, b) - metropolis.log_gain(v, a, b), abs=1e-9)
 
 
 @pytest.mark.parametrize("alpha", [0.02, 0.1])
@@ -160,7 +160,7 @@ class TestBrokenSamplersAreSeen:
     def test_accept_everything(self, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
         def accept_all(cells, log_s, P, *rest):
             for j in range(len(log_s)):
-                log_s[j] = kernels.draw_log_positive(rest[3], rest[-1])
+                log_s[j] = draw_log_positive_one(rest[3], rest[-1])
             return rest[5], len(log_s)
 
         monkeypatch.setattr(metropolis, "update_scales", accept_all)

@@ -9,8 +9,7 @@ import pytest
 from tests.checks import P_VALUE, check_p_value
 from tests.exact.twins import feasible_patterns, frequency_p_value, grid, pattern_counts
 from widestable.exact import build_partition
-from widestable.exact import plane_cells as kernels
-from widestable.exact.plane import plane_cells
+from widestable.exact.plane import plane_cells, solid_angle
 from widestable.network import arcsine_kernel
 
 
@@ -90,7 +89,7 @@ def test_points_that_nearly_coincide(rng: np.random.Generator) -> None:
 
 def test_octant_is_an_eighth_of_the_sphere() -> None:
     octant = np.eye(3)
-    assert kernels.solid_angle(octant, 3, np.eye(3)) == pytest.approx(np.pi / 2, rel=1e-15)
+    assert solid_angle(octant, 3, np.eye(3)) == pytest.approx(np.pi / 2, rel=1e-15)
 
 
 def test_batches_join(monkeypatch: pytest.MonkeyPatch) -> None:

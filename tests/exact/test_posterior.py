@@ -40,7 +40,7 @@ def one_observation(y: float, cuts: np.ndarray, nu: float) -> np.ndarray:
 def test_one_observation_by_quadrature(sampler: str, rng: np.random.Generator) -> None:
     cuts = np.array([-1.0, 0.5, 2.0, 2.9])
     draws = posterior_predictive(
-        [[0.4]], [3.0], alpha=1.0, nu=2.0, sampler=sampler, iterations=8000, burn_in=200, rng=rng
+        [[0.4]], [3.0], alpha=1.0, nu=2.0, sampler=sampler, iterations=8000, burn_in=200, random_state=rng
     )
     below = np.concatenate([draws.f_train < cuts, np.log(draws.sigma2)[:, None] < cuts], axis=1)
     check_chain(below, one_observation(3.0, cuts, nu=2.0))
@@ -75,7 +75,9 @@ def test_repeated_and_unsorted_rows_by_importance_sampling(
 ) -> None:
     X, y = np.array([[0.5], [-1.0], [0.5], [1.5]]), np.array([2.0, -0.5, 2.6, 2.2])
     mean, error = importance(X, y, alpha, 1.5, 200_000, rng)
-    draws = posterior_predictive(X, y, alpha=alpha, nu=1.5, sampler=sampler, iterations=8000, burn_in=500, rng=rng)
+    draws = posterior_predictive(
+        X, y, alpha=alpha, nu=1.5, sampler=sampler, iterations=8000, burn_in=500, random_state=rng
+    )
     values = np.column_stack([draws.f_train, np.log(draws.sigma2)])
     check_chain(values, mean, error)
     wrong, error = importance(X, y, alpha, 9.0, 200_000, rng)
@@ -88,7 +90,7 @@ def test_alpha_two_is_gaussian_process_regression(sampler: str, rng: np.random.G
     X, X_new = rng.normal(size=(7, 2)), rng.normal(size=(3, 2))
     y = rng.normal(size=7)
     draws = posterior_predictive(
-        X, y, X_new, alpha=2.0, nu=1.7, sigma2=0.3, sampler=sampler, iterations=8000, burn_in=0, rng=rng
+        X, y, X_new, alpha=2.0, nu=1.7, sigma2=0.3, sampler=sampler, iterations=8000, burn_in=0, random_state=rng
     )
     K = 1.7 * arcsine_kernel(np.concatenate([X, X_new]))
     gain = K[:, :7] @ np.linalg.inv(K[:7, :7] + 0.3 * np.eye(7))
@@ -105,7 +107,7 @@ def test_new_rows_do_not_change_the_posterior(rng: np.random.Generator) -> None:
     """Splitting cells finer leaves the law of f at the training rows alone."""
     x = np.linspace(-1, 1, 8)[:, None]
     y = 3.0 * (x[:, 0] > 0.1) + 0.3 * rng.standard_normal(8)
-    settings = {"alpha": 1.2, "nu": 1.0, "sampler": "gibbs", "iterations": 6000, "burn_in": 500, "rng": rng}
+    settings = {"alpha": 1.2, "nu": 1.0, "sampler": "gibbs", "iterations": 6000, "burn_in": 500, "random_state": rng}
     without = posterior_predictive(x, y, **settings)
     finer = posterior_predictive(x, y, rng.normal(size=(30, 1)), **settings)
     mean, error = mean_and_error(np.column_stack([without.f_train, np.log(without.sigma2)])[None])

@@ -17,6 +17,7 @@ from widestable.exact.target import (
     initial_scales,
     log_limit,
     log_marginal,
+    signed_sums,
 )
 from widestable.inputs import check_training
 from widestable.network import arcsine_kernel
@@ -114,3 +115,8 @@ def test_order_of_the_given_rows_does_not_matter(rng: np.random.Generator) -> No
     )
     for a, b in zip((*one.cells, *one[1:]), (*two.cells, *two[1:]), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_signed_sums_is_a_matrix_product(rng: np.random.Generator) -> None:
+    signs, beta = rng.choice(np.array([-1, 1], dtype=np.int8), (30, 7)), rng.normal(size=30)
+    np.testing.assert_allclose(signed_sums(signs, beta), beta @ signs, rtol=1e-12)

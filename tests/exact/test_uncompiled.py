@@ -27,7 +27,7 @@ def answers() -> list[list[float]]:
             sampler=sampler,
             iterations=10,
             burn_in=0,
-            rng=np.random.default_rng(0),
+            random_state=0,
         )
         for sampler in ("metropolis", "gibbs")
     ]

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 
 import widestable
-from widestable.exact.log_concave_slice import capped_exp, log_noise
-from widestable.stable.kanter import log_kanter
+from widestable.exact.gibbs import capped_exp, log_noise
+from widestable.stable import log_kanter_of_one
 
 # Small functions, which compile in a second; importing them decorates all compiled functions.
 PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as found:
     warnings.simplefilter("always")
-    from widestable.stable.kanter import log_kanter
-    from widestable.exact.log_concave_slice import capped_exp, log_noise
-    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter(1.0, 1.1)
+    from widestable.stable import log_kanter_of_one
+    from widestable.exact.gibbs import capped_exp, log_noise
+    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter_of_one(1.0, 1.1)
 told = [str(w.message) for w in found if "cannot be kept on disk" in str(w.message)]
 print(repr(values), len(told), all("NUMBA_CACHE_DIR" in text for text in told))
 """
@@ -80,7 +80,7 @@ def test_without_any_folder_code_is_compiled_in_memory(package: Path, tmp_path: 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files")
 def test_a_full_folder_keeps_code_in_memory(package: Path, tmp_path: Path) -> None:
-    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter(1.0, 1.1)  # with a cache, in this process
+    values = capped_exp(1.0), log_noise(0.5, 3.0, 2.0), log_kanter_of_one(1.0, 1.1)  # with a cache, in this process
     assert run_in(package, FULL + PROGRAM, cache=tmp_path / "full") == [repr(values), "1", "True"]
 
 

@@ -1,4 +1,4 @@
-"""Containers that are accepted, and errors that say what is wrong and where."""
+"""Containers that are taken, and errors that say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ DATES = {"size": [1.0, 2.0, 3.0], "sold": pd.to_datetime(["2019-07-01"] * 3)}
         (A[None], "Found array with dim 3"),
         (A[:2], r"inconsistent numbers of samples: \[2, 3\]"),
         ([[10**400], [1], [2]], "value too large for float64"),
-        ([[1.0], [1.0, 2.0], [3.0]], "Rows of X differ in length or hold lists: pass a table"),
+        ([[1.0, 2.0], [3.0], [4.0]], "Rows of X differ in length or hold lists: pass a table of numbers"),
     ],
 )
 def test_bad_inputs_say_what_and_where(X: Any, message: str) -> None:

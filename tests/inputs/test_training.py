@@ -1,4 +1,4 @@
-"""Merging, sorting and new rows."""
+"""Merging, sorting and new rows. tests/test_estimator_checks.py runs scikit-learn's own checks through this gate."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def prior_figure(rng: np.random.Generator, n_functions: int = 4) -> Figure:
     figure = Figure(figsize=(12.0, 6.0), layout="constrained")
     axes = figure.subplots(2, len(ALPHAS), sharex=True)
     for (above, below), alpha in zip(axes.T, ALPHAS, strict=True):
-        limit = draw_process(x[:, None], alpha=alpha, nu=1.0, rng=rng, size=n_functions)
-        network = draw_network(x[:, None], WIDTH, alpha=alpha, nu=1.0, rng=rng, size=n_functions)
+        limit = draw_process(x[:, None], alpha=alpha, nu=1.0, random_state=rng, size=n_functions)
+        network = draw_network(x[:, None], WIDTH, alpha=alpha, nu=1.0, random_state=rng, size=n_functions)
         plot_stacked(x, limit, ax=above).set_title(f"alpha = {alpha:g}" + (" (Gaussian)" if alpha == 2.0 else ""))
         plot_stacked(x, network, ax=below).set_xlabel("x")
     axes[0, 0].set_ylabel("infinite width")

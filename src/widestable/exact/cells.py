@@ -9,10 +9,12 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from widestable.exact.general import general_cells, n_bytes_of_corners
-from widestable.exact.line import line_cells
-from widestable.exact.plane import plane_cells
-from widestable.exact.whiten import drop_flat_dimensions
+from .._types import FloatArray
+from ..random_state import RandomStateLike, make_rng
+from .general import general_cells, n_bytes_of_corners
+from .line import line_cells
+from .plane import plane_cells
+from .whiten import drop_flat_dimensions
 
 _MAX_BYTES = 2**31
 
@@ -21,17 +23,17 @@ _MAX_BYTES = 2**31
 class Partition:
     """Cells of hyperplanes that split the rows of X alike, one of each antipodal pair.
 
-    The lexicographically smallest row of X is on the positive side of every cell, so the order of the
-    rows changes the order of the columns and nothing else.
+    The lexicographically smallest row of X is on the positive side of every cell. So the order of the rows changes
+    the order of the columns and nothing else.
 
     Attributes
     ----------
-    signs
-        Sides of the rows, int8 in {-1, +1}, shape (L, n): a column for each given row, repeats included.
-    q
-        Probability that a random hyperplane falls in the cell or its antipode, shape (L,); sums to one.
-    standard_error
-        Standard errors of q, shape (L,); zero where q is exact (inputs that span at most two dimensions).
+    signs : ndarray of int8, shape (L, n)
+        Sides of the rows, -1 or +1: one column per given row, repeats included.
+    q : ndarray of shape (L,)
+        Probability that a random hyperplane falls in the cell or its antipode; sums to one.
+    standard_error : ndarray of shape (L,)
+        Standard errors of q; zero where q is exact, which it is when the inputs span at most two dimensions.
 
     Examples
     --------
@@ -41,16 +43,33 @@ class Partition:
     """
 
     signs: NDArray[np.int8]
-    q: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    q: FloatArray
+    standard_error: FloatArray
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the partition to a compressed NumPy archive; `path` should end in ``.npz``."""
+        """Write the partition to a compressed NumPy archive.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; should end in ``.npz``.
+        """
         np.savez_compressed(path, signs=self.signs, q=self.q, standard_error=self.standard_error)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Partition:
-        """Read a partition that `save` wrote."""
+        """Read a partition that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The archive.
+
+        Returns
+        -------
+        Partition
+            The partition.
+        """
         with np.load(path, allow_pickle=False) as archive:
             return cls(archive["signs"], archive["q"], archive["standard_error"])
 
@@ -59,29 +78,30 @@ def build_partition(
     X: ArrayLike,
     *,
     n_directions: int = 2000,
-    rng: np.random.Generator | None = None,
+    random_state: RandomStateLike = 0,
     max_bytes: int = _MAX_BYTES,
 ) -> Partition:
-    """Sign patterns of the rows of X under random hyperplanes, and their probabilities.
+    """Return the sign patterns of the rows of X under random hyperplanes, and their probabilities.
 
-    A hyperplane is `h ~ N(0, I)` in d + 1 dimensions, the side of row i is `sign(h.(1, x_i))`.
-    Probabilities are exact when the rows span at most two dimensions, whatever d is, and Monte Carlo
-    estimates beyond.
+    A hyperplane is `h ~ N(0, I)` in d + 1 dimensions; the side of row i is `sign(h.(1, x_i))`. Probabilities are
+    exact when the rows span at most two dimensions, whatever d is. Beyond that they are Monte Carlo estimates.
 
     Parameters
     ----------
-    X
-        Inputs, shape (n, d); rows may repeat, lie on a line or be given in any order.
-    n_directions
-        Random directions for each cell, when probabilities are estimated.
-    rng
-        Source of those directions. None is a fixed seed, so that the partition depends on X alone.
-    max_bytes
-        Memory above which a partition is refused, before it is built.
+    X : array_like of shape (n, d)
+        Inputs; rows may repeat, lie on a line or come in any order.
+    n_directions : int, default=2000
+        Number of random directions per cell, when probabilities are estimated.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed or source of those directions. With the default, the partition depends on X alone; None draws anew
+        each time.
+    max_bytes : int, default=2147483648
+        A partition that needs more memory is refused before it is built.
 
     Returns
     -------
     Partition
+        The cells and their probabilities.
 
     Raises
     ------
@@ -100,19 +120,33 @@ def build_partition(
     flat = drop_flat_dimensions(rows)
     _refuse_too_many(len(column), len(flat), flat.shape[1], max_bytes)
     if flat.shape[1] == 0:
-        signs, q, error = np.ones((1, 1), dtype=np.int8), np.ones(1), np.zeros(1)
+        signs, q = np.ones((1, 1), dtype=np.int8), np.ones(1)
     elif flat.shape[1] == 1:
-        signs, q, error = _line_in_any_order(flat[:, 0])
+        signs, q = line_cells(flat[:, 0])
     elif flat.shape[1] == 2:
         signs, q = plane_cells(flat)
-        error = np.zeros(len(q))
     else:
-        signs, q, error = general_cells(flat, n_directions, rng or np.random.default_rng(0))
-    return Partition(signs[:, column.ravel()], q, error)
+        signs, q, error = general_cells(flat, n_directions, make_rng(random_state))
+        return Partition(signs[:, column.ravel()], q, error)
+    return Partition(signs[:, column.ravel()], q, np.zeros(len(q)))
 
 
 def n_cells_bound(n_rows: int, n_dimensions: int) -> int:
-    """Cells of rows in general position, `sum_k C(n - 1, k)` for k = 0..d; special positions have fewer.
+    """Return the number of cells of rows in general position, `sum_k C(n - 1, k)` for k = 0..d.
+
+    Rows in special position, such as three on a line, have fewer.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of distinct rows n.
+    n_dimensions : int
+        Number of dimensions d that they span.
+
+    Returns
+    -------
+    int
+        The number of cells.
 
     Examples
     --------
@@ -122,7 +156,8 @@ def n_cells_bound(n_rows: int, n_dimensions: int) -> int:
     return sum(comb(n_rows - 1, k) for k in range(n_dimensions + 1))
 
 
-def _as_inputs(X: ArrayLike) -> NDArray[np.float64]:
+def _as_inputs(X: ArrayLike) -> FloatArray:
+    """Return X as finite float64, shape (n, d)."""
     X = np.array(X, dtype=np.float64)
     if X.ndim != 2 or X.size == 0:
         raise ValueError(
@@ -138,6 +173,7 @@ def _as_inputs(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _refuse_too_many(n_given: int, n_rows: int, n_dimensions: int, max_bytes: int) -> None:
+    """Raise when the cells would not fit into `max_bytes`."""
     n_cells = n_cells_bound(n_rows, n_dimensions)
     n_bytes = n_cells * n_given
     if n_dimensions > 2:
@@ -148,13 +184,3 @@ def _refuse_too_many(n_given: int, n_rows: int, n_dimensions: int, max_bytes: in
             f"{n_bytes / 2**30:.3g} GiB; the limit is {max_bytes / 2**30:.3g} GiB. Use fewer rows (training "
             "and new rows count together), raise max_bytes, or use StableRegressor, which has no such limit."
         )
-
-
-def _line_in_any_order(
-    x: NDArray[np.float64],
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
-    """Cells on a line whose coordinate may run against the order of the rows; first row positive."""
-    order = np.argsort(x)
-    signs, q = line_cells(x[order])
-    signs = signs[:, np.argsort(order)]
-    return signs * signs[:, :1], q, np.zeros(len(q))

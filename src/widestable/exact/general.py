@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import combinations, islice, product
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widestable.exact.cone_measure import measure_cones
-from widestable.exact.whiten import whiten
+from .._jit import kernel
+from .._types import FloatArray
+from .whiten import whiten
 
 Signs = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
-# Below this a unit row lies on a hyperplane, or a set of unit rows is dependent.
+# Distance below which a unit row lies on a hyperplane, and singular value below which unit rows are dependent.
 _TOLERANCE = 1e-9
-# Hyperplanes, and cells, that are treated together; a compiled call stays below 0.2 s.
+# Hyperplanes, and cells, treated together; a compiled call stays below 0.2 s.
 _FLATS = 2048
 _CELLS = 128
 
@@ -27,42 +27,46 @@ class Corners(NamedTuple):
     """Pairs of a cell and one of its vertices."""
 
     signs: Signs  # (k, n) the cell
-    ray: Floats  # (k, r) the vertex, a unit vector
+    ray: FloatArray  # (k, r) the vertex, a unit vector
     on: NDArray[np.bool_]  # (k, n) rows that meet at the vertex
 
 
 class Cells(NamedTuple):
-    """Cells with what their vertices tell of their shape."""
+    """Cells, and what their vertices say about their shape."""
 
     signs: Signs  # (L, n), first row positive
     walls: NDArray[np.bool_]  # (L, n) rows that touch the cell
-    centre: Floats  # (L, r) sum of the unit vertices
-    spread: Floats  # (L, r, r) sum of their squares
+    centre: FloatArray  # (L, r) sum of the unit vertices
+    spread: FloatArray  # (L, r, r) sum of their squares
 
 
-def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tuple[Signs, Floats, Floats]:
-    """Cells of n points in d dimensions, and Monte Carlo estimates of their probabilities.
+def general_cells(X: FloatArray, n_directions: int, rng: np.random.Generator) -> tuple[Signs, FloatArray, FloatArray]:
+    """Return the cells of n points in d dimensions, and Monte Carlo estimates of their probabilities.
 
-    Every cell has a vertex, and every vertex is a hyperplane through d independent rows. It fixes the
-    signs of all other rows; its own rows take all sign combinations when they are just d, and otherwise
-    those of the cells of their own arrangement (three points on a line cannot be + - +).
+    Every cell has a vertex, and every vertex is a hyperplane through d independent rows. The vertex fixes the signs
+    of all other rows. Its own rows take all sign combinations if there are exactly d of them; if there are more,
+    they take those of the cells of their own arrangement (three points on a line cannot be + - +).
 
-    A probability is the integral over directions of the distance from a point inside the cell to its
-    walls. Every cell is measured for itself, so small ones too have estimates of a few per cent.
+    A probability is an integral over directions: how far is it from a point inside the cell to its walls? Every
+    cell is measured separately, so even small ones have estimates that are good to a few per cent.
 
     Parameters
     ----------
-    X
-        Distinct rows, shape (n, d), that span d dimensions.
-    n_directions
-        Random directions for each cell.
-    rng
+    X : ndarray of shape (n, d)
+        Distinct rows that span d dimensions.
+    n_directions : int
+        Number of random directions per cell.
+    rng : np.random.Generator
         Source of the directions.
 
     Returns
     -------
-    signs, q, standard_error
-        Shapes (L, n), (L,) and (L,); q is adjusted to sum to one. The first row is positive in every cell.
+    signs : ndarray of int8, shape (L, n)
+        Sides of the rows; the first row is positive in every cell.
+    q : ndarray of shape (L,)
+        Estimates of the probabilities, adjusted to sum to one.
+    standard_error : ndarray of shape (L,)
+        Their standard errors.
     """
     Z, back = whiten(X)
     cells = _merge_corners(Z / np.linalg.norm(Z, axis=1, keepdims=True), back)
@@ -77,12 +81,22 @@ def general_cells(X: Floats, n_directions: int, rng: np.random.Generator) -> tup
 
 
 def n_bytes_of_corners(n: int, d: int) -> int:
-    """Memory for the pairs of a cell and a vertex of n rows in general position: signs, walls and vertex."""
-    return (comb(n, d) << d) * (2 * -(-n // 8) + 3 * 8 * (d + 1))
+    """Return the memory that `Corners` of n rows in general position take: signs, walls and vertices."""
+    return (math.comb(n, d) << d) * (2 * -(-n // 8) + 3 * 8 * (d + 1))
 
 
-def all_sign_vectors(rows: Floats) -> Signs:
-    """All cells of a central arrangement, both orientations: unit normals, shape (n, r), of rank r.
+def all_sign_vectors(rows: FloatArray) -> Signs:
+    """Return all cells of a central arrangement, in both orientations.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, r)
+        Unit normals, of rank r.
+
+    Returns
+    -------
+    ndarray of int8, shape (L, n)
+        Distinct sign vectors.
 
     Examples
     --------
@@ -100,8 +114,8 @@ def all_sign_vectors(rows: Floats) -> Signs:
     return np.unique(np.concatenate([found, -found]), axis=0)
 
 
-def _corners(rows: Floats) -> Iterator[Corners]:
-    """Cells at every vertex of the arrangement (of two opposite vertices one), in batches."""
+def _corners(rows: FloatArray) -> Iterator[Corners]:
+    """Yield the cells at every vertex of the arrangement, in batches; opposite vertices count once."""
     rank = rows.shape[1]
     free = np.array(list(product((-1, 1), repeat=rank - 1)), dtype=np.int8)
     crowded_seen = set()
@@ -116,16 +130,16 @@ def _corners(rows: Floats) -> Iterator[Corners]:
                 yield _crowded_corner(rows, ray[k], on[k], signs[k])
 
 
-def _simple_corners(ray: Floats, on: NDArray[np.bool_], signs: Signs, free: Signs) -> Corners:
-    """Cells at vertices with rank - 1 rows on them: all sign combinations of those rows."""
+def _simple_corners(ray: FloatArray, on: NDArray[np.bool_], signs: Signs, free: Signs) -> Corners:
+    """Return the cells at vertices with rank - 1 rows on them: all sign combinations of those rows."""
     on = np.repeat(on, len(free), axis=0)
     blown = np.repeat(signs, len(free), axis=0)
     blown[on] = np.tile(free, (len(signs), 1)).ravel()
     return Corners(blown, np.repeat(ray, len(free), axis=0), on)
 
 
-def _crowded_corner(rows: Floats, ray: Floats, on: NDArray[np.bool_], signs: Signs) -> Corners:
-    """Cells at a vertex with more than rank - 1 rows on it: the arrangement of those rows, by recursion."""
+def _crowded_corner(rows: FloatArray, ray: FloatArray, on: NDArray[np.bool_], signs: Signs) -> Corners:
+    """Return the cells at a vertex with more than rank - 1 rows on it: the arrangement of those rows, by recursion."""
     basis = np.linalg.svd(ray[None, :])[2][1:]
     inside = rows[on] @ basis.T
     own = all_sign_vectors(inside / np.linalg.norm(inside, axis=1, keepdims=True))
@@ -134,8 +148,8 @@ def _crowded_corner(rows: Floats, ray: Floats, on: NDArray[np.bool_], signs: Sig
     return Corners(blown, np.tile(ray, (len(own), 1)), np.tile(on, (len(own), 1)))
 
 
-def _flats(rows: Floats) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
-    """Unit vectors orthogonal to rank - 1 independent rows, and which rows each is orthogonal to."""
+def _flats(rows: FloatArray) -> Iterator[tuple[FloatArray, NDArray[np.bool_]]]:
+    """Yield unit vectors orthogonal to rank - 1 independent rows, and which rows each is orthogonal to."""
     n, rank = rows.shape
     subsets = combinations(range(n), rank - 1)
     while batch := list(islice(subsets, _FLATS)):
@@ -144,8 +158,8 @@ def _flats(rows: Floats) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
         yield ray, np.abs(ray @ rows.T) < _TOLERANCE
 
 
-def _merge_corners(rows: Floats, back: Floats) -> Cells:
-    """Distinct cells; the sums over their vertices are of unit vectors mapped by `back`."""
+def _merge_corners(rows: FloatArray, back: FloatArray) -> Cells:
+    """Return the distinct cells; sums over vertices are sums of unit vectors mapped by `back`."""
     keys, rays, walls = [], [], []
     for signs, ray, on in _corners(rows):
         first = signs[:, :1]
@@ -166,8 +180,8 @@ def _merge_corners(rows: Floats, back: Floats) -> Cells:
     )
 
 
-def _measure(cells: Cells, X: Floats, n_directions: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Estimates of q and their variances, in batches that keep a compiled call short."""
+def _measure(cells: Cells, X: FloatArray, n_directions: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return estimates of q and their variances, in batches that keep a compiled call short."""
     Z = np.column_stack([np.ones(len(X)), X])
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     n_pairs = max(n_directions // 2, 2)
@@ -179,14 +193,14 @@ def _measure(cells: Cells, X: Floats, n_directions: int, rng: np.random.Generato
     return q, variance
 
 
-def _sum_to_one(q: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Least squares given that the sum is one: the least certain cells take up what is missing."""
+def _sum_to_one(q: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return least-squares estimates given that the sum is one: the least certain cells absorb most of the gap."""
     share = variance / max(variance.sum(), np.finfo(float).tiny)
     return q + (1.0 - q.sum()) * share, np.sqrt(variance * (1.0 - share))
 
 
-def _seen_from_inside(cells: Cells, Z: Floats) -> tuple[Floats, Floats, NDArray[np.bool_], Floats]:
-    """Heights and slopes of the walls at a point inside each cell, and a shape for random directions."""
+def _seen_from_inside(cells: Cells, Z: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray]:
+    """Return heights and slopes of the walls at a point inside each cell, and a covariance for random directions."""
     centre = cells.centre / np.linalg.norm(cells.centre, axis=1, keepdims=True)
     # Columns of the Householder reflection that takes the first axis to -+ centre span its complement.
     mirror = centre.copy()
@@ -197,5 +211,82 @@ def _seen_from_inside(cells: Cells, Z: Floats) -> tuple[Floats, Floats, NDArray[
     slopes = cells.signs[:, :, None] * (Z @ tangent)
     shape = tangent.transpose(0, 2, 1) @ cells.spread @ tangent
     size = np.trace(shape, axis1=1, axis2=2)[:, None, None] / shape.shape[1]
+    # Directions follow the shape of the cell; the small ridge keeps flat cells from a singular covariance.
     factors = np.linalg.cholesky(shape / size + 1e-6 * np.eye(shape.shape[1]))
     return heights, slopes, cells.walls, factors
+
+
+# --- Compiled: integrate along great circles that leave a point inside the cone --------------------------
+
+
+@kernel
+def measure_cones(heights, slopes, is_wall, factors, n_pairs, rng, q, variance):
+    """Fill `q` and `variance` for every cone, from `n_pairs` pairs of opposite random directions per cone.
+
+    Take a unit vector c inside cone l. The great circle that leaves c in direction w meets wall i at the t where
+    `heights[l, i] cos t + slopes[l, i].w sin t = 0`. Rows not marked as walls never stop it. `factors[l]` is the
+    Cholesky factor of the covariance of the directions. Both orientations of a hyperplane are counted.
+    """
+    d = slopes.shape[2]
+    g, direction = np.empty(d), np.empty(d)
+    for cone in range(q.shape[0]):
+        height, slope, factor = heights[cone], slopes[cone], factors[cone]
+        walls = np.flatnonzero(is_wall[cone])
+        log_det = 0.0
+        for c in range(d):
+            log_det += math.log(factor[c, c])
+        total, total2 = 0.0, 0.0
+        for _ in range(n_pairs):
+            for c in range(d):
+                g[c] = rng.standard_normal()
+            pair = one_direction(height, slope, walls, factor, log_det, g, 1.0, direction)
+            pair += one_direction(height, slope, walls, factor, log_det, g, -1.0, direction)
+            total += pair
+            total2 += pair * pair
+        q[cone] = total / n_pairs
+        variance[cone] = max(total2 / n_pairs - q[cone] ** 2, 0.0) / max(n_pairs - 1, 1)
+
+
+@kernel
+def one_direction(height, slope, walls, factor, log_det, g, sign, direction):
+    """Return the importance-weighted share of the sphere inside the cone along the direction `sign * factor g`."""
+    d = g.shape[0]
+    length2, g2 = 0.0, 0.0
+    for c in range(d):
+        direction[c] = 0.0
+        for e in range(c + 1):
+            direction[c] += factor[c, e] * g[e]
+        length2 += direction[c] * direction[c]
+        g2 += g[c] * g[c]
+    for c in range(d):
+        direction[c] *= sign / math.sqrt(length2)
+    reach = math.atan2(1.0, largest_cotangent(height, slope, walls, direction))
+    # One over the angular central Gaussian density of the direction.
+    weight = math.exp(log_det + 0.5 * d * math.log(g2 / length2))
+    return weight * sine_power_integral(reach, d - 1) / sine_power_integral(math.pi, d - 1)
+
+
+@kernel
+def largest_cotangent(height, slope, walls, direction):
+    """Return the cotangent of the distance at which a great circle leaves the cone: the largest over its walls."""
+    largest = -math.inf
+    for i in walls:
+        rise = 0.0
+        for c in range(direction.shape[0]):
+            rise += slope[i, c] * direction[c]
+        largest = max(largest, -rise / height[i])
+    return largest
+
+
+@kernel
+def sine_power_integral(t, k):
+    """Return the integral of sin(x)**k over (0, t), 0 <= t <= pi."""
+    if t < 1e-2:  # the recursion below would cancel: use a series
+        t2 = t * t
+        second = k * (5.0 * k - 2.0) * t2 * t2 / (360.0 * (k + 5.0))
+        return t ** (k + 1) * (1.0 / (k + 1.0) - k * t2 / (6.0 * (k + 3.0)) + second)
+    sine, cosine = math.sin(t), math.cos(t)
+    value = t if k % 2 == 0 else 1.0 - cosine
+    for j in range(2 + k % 2, k + 1, 2):
+        value = ((j - 1.0) * value - sine ** (j - 1) * cosine) / j
+    return value

@@ -9,16 +9,16 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from widestable.exact import gibbs, metropolis
-from widestable.exact.cells import Partition, build_partition
-from widestable.exact.target import SIGNAL_TO_NOISE, Target, build_target, covariance
-from widestable.inputs import TrainingData, check_new_rows, check_training
-from widestable.parameters import check_units
+from .._types import FloatArray
+from ..inputs import TrainingData, check_new_rows, check_training
+from ..parameters import check_units
+from ..random_state import RandomStateLike, make_rng
+from . import gibbs, metropolis
+from .cells import Partition, build_partition
+from .target import SIGNAL_TO_NOISE, Target, build_target, covariance
 
-Floats = NDArray[np.float64]
 Sampler = Literal["metropolis", "gibbs"]
 
 _SAMPLERS: dict[str, ModuleType] = {"metropolis": metropolis, "gibbs": gibbs}
@@ -26,36 +26,36 @@ _SAMPLERS: dict[str, ModuleType] = {"metropolis": metropolis, "gibbs": gibbs}
 
 @dataclass(frozen=True, eq=False)
 class PredictiveDraws:
-    """Posterior draws, one row a draw; columns are the rows as given, repeats included.
+    """Posterior draws, one per row; columns are the rows of X as given, repeats included.
 
     Attributes
     ----------
-    f_new
-        f at the new rows, shape (n_draws, m).
-    y_new
-        New observations there, f plus noise, shape (n_draws, m).
-    f_train
-        f at the training rows, shape (n_draws, n).
-    sigma2
-        Noise variance, shape (n_draws,).
-    covariance
-        Q_s at the training rows, noise included, shape (n_draws, n, n); None unless asked for.
+    f_new : ndarray of shape (n_draws, m)
+        f at the new rows.
+    y_new : ndarray of shape (n_draws, m)
+        New observations there: f plus noise.
+    f_train : ndarray of shape (n_draws, n)
+        f at the training rows.
+    sigma2 : ndarray of shape (n_draws,)
+        Noise variance.
+    covariance : ndarray of shape (n_draws, n, n) or None
+        Q_s at the training rows, noise included; None unless asked for.
 
     Examples
     --------
     >>> draws = posterior_predictive(
     ...     [[0.0], [1.0]], [0.0, 5.0], [[0.5]], alpha=1.1, nu=1.0, iterations=50, burn_in=10,
-    ...     keep_covariance=True, rng=np.random.default_rng(0),
+    ...     keep_covariance=True, random_state=0,
     ... )
     >>> draws.f_new.shape, draws.f_train.shape, draws.covariance.shape
     ((40, 1), (40, 2), (40, 2, 2))
     """
 
-    f_new: Floats
-    y_new: Floats
-    f_train: Floats
-    sigma2: Floats
-    covariance: Floats | None
+    f_new: FloatArray
+    y_new: FloatArray
+    f_train: FloatArray
+    sigma2: FloatArray
+    covariance: FloatArray | None
 
 
 def posterior_predictive(
@@ -68,46 +68,51 @@ def posterior_predictive(
     sampler: Sampler = "metropolis",
     iterations: int = 3000,
     burn_in: int = 1000,
-    rng: np.random.Generator,
+    random_state: RandomStateLike = None,
     sigma2: float | None = None,
     partition: Partition | None = None,
     keep_covariance: bool = False,
     progress: bool | None = None,
 ) -> PredictiveDraws:
-    """Draws from the posterior of `f` and of new observations, alpha and nu given (Algorithm 1).
+    """Draw from the posterior of f and of new observations, given alpha and nu (Algorithm 1).
 
-    Scales enter as the paper has them: inputs and outputs are not standardised, and the prior of sigma2
-    is half-Cauchy(0, 1) on the variance itself.
+    Scales are the paper's: inputs and outputs are not standardised, and the prior of sigma2 is half-Cauchy(0, 1) on
+    the variance itself.
 
     Parameters
     ----------
-    X, y
-        Training inputs, shape (n, d), and outputs, shape (n,). Rows may repeat.
-    X_new
-        Rows to predict at, shape (m, d); None for none. They take part in the partition, so the cost
-        grows with (n + m)**d cells.
-    alpha, nu
-        Stability index in [0.01, 2] and squared scale of the prior. alpha = 2 is Gaussian process regression.
-    sampler
-        "metropolis" is the published one; "gibbs" has the same target and mixes better near jumps.
-    iterations, burn_in
-        Sweeps in all, and how many of the first to drop.
-    rng
-        Source of all randomness.
-    sigma2
-        Noise variance, if known; None gives it the prior above. Signal may exceed noise by a factor of 1e13
-        in variance; beyond that float64 cannot follow, and such states have no prior probability.
-    partition
-        `build_partition` of the rows of X followed by those of X_new, if it is at hand: built once, or
-        loaded from a file. None builds it.
-    keep_covariance
-        Keep the draws of Q_s too.
-    progress
-        Show a progress bar; None shows it in a terminal only.
+    X : array_like of shape (n, d)
+        Training inputs. Rows may repeat.
+    y : array_like of shape (n,)
+        Training outputs.
+    X_new : array_like of shape (m, d) or None, default=None
+        Rows to predict at. They take part in the partition, so the cost grows with (n + m)**d cells.
+    alpha : float
+        Stability index in [0.01, 2]; 2 is Gaussian process regression.
+    nu : float
+        Squared scale of the prior.
+    sampler : {"metropolis", "gibbs"}, default="metropolis"
+        "metropolis" is the published sampler. "gibbs" has the same target and mixes better near jumps.
+    iterations : int, default=3000
+        Number of sweeps in all.
+    burn_in : int, default=1000
+        How many of the first sweeps to drop.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed or source of random numbers. None draws anew each time.
+    sigma2 : float or None, default=None
+        Noise variance, if known; None infers it under the prior above. The variance of the signal may exceed that of
+        the noise by a factor of 1e13. Beyond that float64 cannot follow, and such states have prior probability zero.
+    partition : Partition or None, default=None
+        `build_partition` of the rows of X followed by those of X_new, if you have it already. None builds it.
+    keep_covariance : bool, default=False
+        Whether to keep the draws of Q_s too.
+    progress : bool or None, default=None
+        Whether to show a progress bar; None shows it in a terminal only.
 
     Returns
     -------
     PredictiveDraws
+        One draw per sweep after the burn-in.
 
     Examples
     --------
@@ -115,7 +120,7 @@ def posterior_predictive(
     >>> x = np.linspace(-2.0, 2.0, 20)[:, None]
     >>> draws = posterior_predictive(
     ...     x, 5.0 * (x[:, 0] > 0.0), [[-1.0], [1.0]], alpha=1.1, nu=1.0, sampler="gibbs",
-    ...     iterations=400, burn_in=200, rng=np.random.default_rng(0),
+    ...     iterations=400, burn_in=200, random_state=0,
     ... )
     >>> np.median(draws.f_new, axis=0).round().tolist()
     [0.0, 5.0]
@@ -126,18 +131,19 @@ def posterior_predictive(
     if X_new is not None:
         new = check_new_rows(X_new, n_features=given.shape[1], scaling=data.scaling)
         given = np.concatenate([given, new])
-    check_units(replace(data, X=given), {"nu": nu, "sigma2": sigma2})  # new rows are part of the partition
+    check_units(replace(data, X=given), {"nu": nu, "sigma2": sigma2})  # new rows take part in the partition
     partition = build_partition(given) if partition is None else _check_partition(partition, given)
     target = build_target(partition, data, alpha=alpha, nu=nu, sigma2=sigma2)
     _refuse_tiny_noise(target)
     sweeps = _sweeps(iterations, progress)
-    # Matrices are small: threads would spend their time waiting for each other.
+    # The matrices are small: BLAS threads would spend their time waiting for each other.
     with threadpool_limits(1, user_api="blas"):
-        return _collect(target, data, _SAMPLERS[sampler], sweeps, burn_in, keep_covariance, rng)
+        return _collect(target, data, _SAMPLERS[sampler], sweeps, burn_in, keep_covariance, make_rng(random_state))
 
 
 def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str, iterations: int, burn_in: int) -> None:
-    if not 0.01 <= alpha <= 2.0:  # below, scales leave float64
+    """Raise for the first setting that is out of range."""
+    if not 0.01 <= alpha <= 2.0:  # below that, scales leave the range of float64
         raise ValueError(
             f"alpha must lie in [0.01, 2], got {alpha}: pass 1.0, the usual value, or 2 for a Gaussian process."
         )
@@ -156,7 +162,8 @@ def _check_settings(alpha: float, nu: float, sigma2: float | None, sampler: str,
         )
 
 
-def _check_partition(partition: Partition, rows: Floats) -> Partition:
+def _check_partition(partition: Partition, rows: FloatArray) -> Partition:
+    """Raise unless the partition has one column per row."""
     if partition.signs.shape[1] != len(rows):
         raise ValueError(
             f"The partition has {partition.signs.shape[1]} columns, expected {len(rows)}, one for each row of X and "
@@ -166,7 +173,7 @@ def _check_partition(partition: Partition, rows: Floats) -> Partition:
 
 
 def _refuse_tiny_noise(target: Target) -> None:
-    """Signals a hundred times the size of y must stay within what float64 can follow."""
+    """Raise unless signals a hundred times the size of y stay within what float64 can follow."""
     lowest = 100.0 * np.mean(target.y**2) * target.n_observations / SIGNAL_TO_NOISE
     if target.sigma2 is not None and target.sigma2 < lowest:
         raise ValueError(
@@ -176,7 +183,7 @@ def _refuse_tiny_noise(target: Target) -> None:
 
 
 def _sweeps(iterations: int, progress: bool | None) -> Iterable[int]:
-    """Counts the sweeps, with a progress bar if asked for or in a terminal."""
+    """Count the sweeps, with a progress bar if asked for or in a terminal."""
     if not (sys.stderr.isatty() if progress is None else progress):
         return range(iterations)
     from rich.console import Console
@@ -210,8 +217,9 @@ def _collect(
 
 
 def _draws(
-    f: Floats, sigma2: Floats, Q: Floats | None, data: TrainingData, rng: np.random.Generator
+    f: FloatArray, sigma2: FloatArray, Q: FloatArray | None, data: TrainingData, rng: np.random.Generator
 ) -> PredictiveDraws:
+    """Return the draws by rows as given; raise if any left the range of float64."""
     if not np.isfinite(f).all():
         raise ValueError(
             "f left the range of float64: rescale y to a spread of about 1, and pass nu in squared units of y."

@@ -1,11 +1,11 @@
-"""The one gate for data: check, merge repeated rows, standardise, and undo it.
+"""The one gate for data: check it, merge repeated rows, standardise, and convert back.
 
-Everything behind this gate may assume float64, C-contiguous, finite arrays with distinct rows in an order of their own:
-sorted, or near ones together where they are many. The order of the given rows changes no bit of what comes out except
-`index` and `kept`, and an integer weight equals writing the row that many times, to the last bit: sums are exact and
-rounded once.
+Everything behind this gate may assume finite, C-contiguous float64 arrays with distinct rows. The rows are sorted, or,
+when there are many, ordered so that near rows are together. The order in which rows are given affects only `index` and
+`kept`; everything else is the same to the last bit. An integer weight gives exactly what repeating the row that many
+times would give. Both hold because sums are exact and rounded once.
 
-An estimator calls it like this; scikit-learn's `validate_data` then records and compares names only:
+An estimator calls the gate like this. scikit-learn's `validate_data` then only records and compares names:
 
     data = check_training(X, y, sample_weight, standardize=self.standardize)
     validate_data(self, X, skip_check_array=True)
@@ -14,6 +14,7 @@ An estimator calls it like this; scikit-learn's `validate_data` then records and
     validate_data(self, X, reset=False, skip_check_array=True)
 """
 
+from .rows import spread_indices
 from .scaling import Scaling, scale_inputs, scale_outputs, unscale_inputs, unscale_outputs
 from .training import TrainingData, check_new_rows, check_training
 
@@ -24,6 +25,7 @@ __all__ = [
     "check_training",
     "scale_inputs",
     "scale_outputs",
+    "spread_indices",
     "unscale_inputs",
     "unscale_outputs",
 ]

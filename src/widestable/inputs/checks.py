@@ -1,4 +1,4 @@
-"""Given X, y and weights as arrays of finite float64, or an error that says what is wrong and where."""
+"""Turn X, y and weights into arrays of finite float64, or raise an error that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
-from .sums import Floats
+from .._types import FloatArray
 
 
-def check_rows(X: Any) -> Floats:
-    """Finite rows, (n, d)."""
+def check_rows(X: Any) -> FloatArray:
+    """Return X as finite rows, shape (n, d)."""
     rows = _to_floats(X, "X")
     _refuse_nonfinite(rows, "X", names_of(X))
     return rows
 
 
-def check_outputs(y: Any) -> Floats:
-    """One finite output a row, (n,)."""
+def check_outputs(y: Any) -> FloatArray:
+    """Return y as one finite output per row, shape (n,)."""
     if y is None:
-        raise ValueError("The model requires y to be passed, but the target y is None: pass a number a row.")
+        raise ValueError("The model requires y to be passed, but the target y is None: pass one number per row.")
     outputs = _to_floats(y, "y")
     if outputs.ndim == 2 and outputs.shape[1] != 1:
         raise ValueError(
@@ -33,8 +33,8 @@ def check_outputs(y: Any) -> Floats:
     return outputs
 
 
-def check_weights(sample_weight: Any, n: int) -> Floats:
-    """Weights of n rows, none negative, not all zero."""
+def check_weights(sample_weight: Any, n: int) -> FloatArray:
+    """Return the weights of n rows, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Number):
@@ -59,8 +59,8 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     return weight
 
 
-def _to_floats(values: Any, name: str) -> Floats:
-    """float64 by scikit-learn's rules, with its messages, and with the place of what is no number."""
+def _to_floats(values: Any, name: str) -> FloatArray:
+    """Convert to float64 by scikit-learn's rules and with its messages; say where a value is not a number."""
     _refuse_other_types(values, name)
     rules = {"ensure_2d": name == "X", "ensure_min_samples": int(name == "X"), "ensure_all_finite": False}
     try:
@@ -82,13 +82,13 @@ def _to_floats(values: Any, name: str) -> Floats:
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
-    """Column names of a frame, if all are text (scikit-learn's rule)."""
+    """Return the column names of a frame, if all are text (scikit-learn's rule)."""
     names = tuple(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _refuse_other_types(values: Any, name: str) -> None:
-    """Raise for text columns of a pandas or polars frame, and say which, and for dates anywhere."""
+    """Raise for text columns of a pandas or polars frame, naming them, and for dates anywhere."""
     found = []
     for j, label in enumerate(getattr(values, "columns", ())):
         column = np.asarray(values.iloc[:, j] if hasattr(values, "iloc") else values[label])
@@ -101,7 +101,7 @@ def _refuse_other_types(values: Any, name: str) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether float() takes it; missing and complex values are left to later checks, which name them."""
+    """Return whether float() takes the value; missing and complex values are left to later checks, which name them."""
     if value is None or isinstance(value, complex) or type(value).__name__ == "NAType":
         return True
     try:
@@ -112,7 +112,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _first_text(values: Any) -> str | None:
-    """Where the first text that is no number stands in an array or list."""
+    """Return where in an array or list the first text stands that is not a number, or None."""
     try:
         cells = np.asarray(values, dtype=object)
     except ValueError:  # ragged lists
@@ -123,7 +123,8 @@ def _first_text(values: Any) -> str | None:
     return None
 
 
-def _refuse_nonfinite(values: Floats, name: str, names: tuple[str, ...] | None = None) -> None:
+def _refuse_nonfinite(values: FloatArray, name: str, names: tuple[str, ...] | None = None) -> None:
+    """Raise for NaN or infinity, naming the first place."""
     what, bad = "NaN", np.isnan(values)
     if not bad.any():
         what, bad = "infinity or a value too large for dtype('float64')", np.isinf(values)
@@ -137,7 +138,7 @@ def _refuse_nonfinite(values: Floats, name: str, names: tuple[str, ...] | None =
 
 
 def _place(place: tuple[Any, ...], names: tuple[str, ...] | None = None) -> str:
-    """Row and column in words."""
+    """Return row and column in words."""
     words = f"row {place[0]}" if place else "the only value"
     if len(place) > 1:
         words += f", column {repr(names[place[1]]) if names else place[1]}"

@@ -1,4 +1,4 @@
-"""Location and scale of columns and outputs: measured, removed and put back."""
+"""Location and scale of columns and outputs: measure them, remove them and put them back."""
 
 from __future__ import annotations
 
@@ -8,39 +8,51 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .sums import Floats, exact_dot
+from .._types import FloatArray
 
-# A column whose values agree to this many units in the last place is constant: 0.1 + 0.2 beside 0.3.
+# A column whose values differ by less than this, relatively, is constant: 0.1 + 0.2 equals 0.3.
 ROUNDING = 8.0 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Location and scale of each input column, (d,), and of the output; `(x - mean) / scale` is scaled."""
+    """Location and scale of each input column and of the output; scaled values are `(x - mean) / scale`.
 
-    x_mean: Floats
-    x_scale: Floats
+    Attributes
+    ----------
+    x_mean : ndarray of shape (d,)
+        Location of each column.
+    x_scale : ndarray of shape (d,)
+        Scale of each column.
+    y_mean : float
+        Location of the output.
+    y_scale : float
+        Scale of the output.
+    """
+
+    x_mean: FloatArray
+    x_scale: FloatArray
     y_mean: float
     y_scale: float
 
 
-def scale_inputs(X: Floats, scaling: Scaling) -> Floats:
-    """`(x - mean) / scale` for each column."""
+def scale_inputs(X: FloatArray, scaling: Scaling) -> FloatArray:
+    """Return `(x - mean) / scale` for each column."""
     return _shift_and_divide(X, scaling.x_mean, scaling.x_scale)
 
 
-def unscale_inputs(X: Floats, scaling: Scaling) -> Floats:
-    """Scaled inputs in the user's units."""
+def unscale_inputs(X: FloatArray, scaling: Scaling) -> FloatArray:
+    """Return scaled inputs in the user's units."""
     return np.asarray(X * scaling.x_scale + scaling.x_mean)
 
 
-def scale_outputs(y: Floats, scaling: Scaling) -> Floats:
-    """`(y - mean) / scale`."""
+def scale_outputs(y: FloatArray, scaling: Scaling) -> FloatArray:
+    """Return `(y - mean) / scale`."""
     return _shift_and_divide(y, scaling.y_mean, scaling.y_scale)
 
 
-def unscale_outputs(y: Floats, scaling: Scaling) -> Floats:
-    """Scaled outputs (y, f, their means and quantiles) in the user's units; variances need `y_scale**2`.
+def unscale_outputs(y: FloatArray, scaling: Scaling) -> FloatArray:
+    """Return scaled outputs (y, f, their means and quantiles) in the user's units; variances need `y_scale**2`.
 
     Examples
     --------
@@ -51,28 +63,30 @@ def unscale_outputs(y: Floats, scaling: Scaling) -> Floats:
     return np.asarray(y * scaling.y_scale + scaling.y_mean)
 
 
-def _shift_and_divide(values: Floats, mean: Floats | float, scale: Floats | float) -> Floats:
+def _shift_and_divide(values: FloatArray, mean: FloatArray | float, scale: FloatArray | float) -> FloatArray:
+    """Return `(values - mean) / scale` without overflow on the way."""
     with np.errstate(over="ignore"):
         shifted = values - mean
-        # The difference of two of the largest numbers overflows; that of their halves does not.
+        # The difference of two huge numbers overflows; that of their halves does not.
         halved = (values / 2.0 - np.divide(mean, 2.0)) / np.divide(scale, 2.0)
         scaled = np.where(np.isfinite(shifted), shifted / scale, halved)
     return np.ascontiguousarray(scaled + 0.0)  # -0.0 becomes 0.0
 
 
 def no_scaling(d: int) -> Scaling:
-    """Leaves d columns and the output as they are."""
+    """Return a scaling that leaves d columns and the output as they are."""
     return Scaling(np.zeros(d), np.ones(d), 0.0, 1.0)
 
 
-def measure(X: Floats, y: Floats, weight: Floats) -> Scaling:
-    """Weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows."""
+def measure(X: FloatArray, y: FloatArray, weight: FloatArray) -> Scaling:
+    """Return weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows."""
     x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
     y_mean, y_scale = _mean_and_sd(y, weight)
     return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)
 
 
-def _mean_and_sd(x: Floats, weight: Floats) -> tuple[float, float]:
+def _mean_and_sd(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Return weighted mean and s.d.; the s.d. of a constant column is 1."""
     if constant_columns(x[:, None])[0]:
         return float(x.min()), 1.0
     # Dividing by a power of two is exact, and keeps squares of 1e300 and 1e-300 inside float64.
@@ -84,8 +98,26 @@ def _mean_and_sd(x: Floats, weight: Floats) -> tuple[float, float]:
     return mean * unit, math.sqrt(variance) * unit or 1.0
 
 
-def constant_columns(X: Floats) -> NDArray[np.bool_]:
-    """Columns whose spread is rounding, or too small to divide by."""
+def constant_columns(X: FloatArray) -> NDArray[np.bool_]:
+    """Return which columns have a spread that is rounding error, or too small to divide by."""
     largest = np.abs(X).max(axis=0)
     half_spread = X.max(axis=0) / 2.0 - X.min(axis=0) / 2.0
     return np.asarray(half_spread <= np.maximum(ROUNDING * largest / 2.0, np.finfo(np.float64).tiny))
+
+
+# --- Sums that are rounded once, so that the order of their terms changes no bit -------------------------
+
+
+def exact_dot(a: FloatArray, b: FloatArray) -> float:
+    """Return `sum a_i b_i`, rounded once: each product is split into its value and its rounding error (Dekker)."""
+    product = a * b
+    (a1, a2), (b1, b2) = _split(a), _split(b)
+    error = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    return math.fsum(np.concatenate([product, error]).tolist())
+
+
+def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the high and the low half of each number, 26 bits each."""
+    shifted = a * 134217729.0  # 2**27 + 1
+    high = shifted - (shifted - a)
+    return high, a - high

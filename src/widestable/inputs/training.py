@@ -1,4 +1,4 @@
-"""Training rows and new rows, checked, merged and scaled."""
+"""Training rows and new rows: checked, merged and scaled."""
 
 from __future__ import annotations
 
@@ -11,35 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
+from .._types import FloatArray
 from .checks import check_outputs, check_rows, check_weights, names_of
-from .ordering import near_together
-from .scaling import Scaling, constant_columns, measure, no_scaling, scale_inputs, scale_outputs
-from .sums import Floats, exact_dot
+from .rows import near_together
+from .scaling import Scaling, constant_columns, exact_dot, measure, no_scaling, scale_inputs, scale_outputs
 
-# Beyond this many distinct rows near ones are put together.
+# With more distinct rows than this, near rows are put together.
 MANY_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What the engines see: n distinct rows, in lexicographic order, in scaled units.
+    """What the samplers see: n distinct rows, in scaled units.
+
+    The rows are in lexicographic order, or, when there are many, ordered so that near rows are together.
 
     Attributes
     ----------
-    X : (n, d) distinct rows.
-    y : (n,) weighted mean of the outputs at each distinct row.
-    weight : (n,) total weight of each distinct row, positive.
-    index : (n_kept,) the distinct row of each kept given row, in the given order.
-    kept : (n_given,) False for given rows of weight zero, which are dropped.
-    n_observations : sum of the weights.
-    ss_within : sum of `w * (y - mean)**2` within distinct rows.
-    scaling : how to get back to the user's units.
-    feature_names : names of the columns, if the input had any.
+    X : ndarray of shape (n, d)
+        Distinct rows.
+    y : ndarray of shape (n,)
+        Weighted mean of the outputs at each distinct row.
+    weight : ndarray of shape (n,)
+        Total weight of each distinct row, positive.
+    index : ndarray of int, shape (n_kept,)
+        Distinct row of each kept given row, in the given order.
+    kept : ndarray of bool, shape (n_given,)
+        False for given rows of weight zero, which are dropped.
+    n_observations : float
+        Sum of the weights.
+    ss_within : float
+        Sum of `w * (y - mean)**2` within distinct rows.
+    scaling : Scaling
+        How to get back to the user's units.
+    feature_names : tuple of str or None
+        Names of the columns, if the input had any.
     """
 
-    X: Floats
-    y: Floats
-    weight: Floats
+    X: FloatArray
+    y: FloatArray
+    weight: FloatArray
     index: NDArray[np.intp]
     kept: NDArray[np.bool_]
     n_observations: float
@@ -53,11 +64,20 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
 
     Parameters
     ----------
-    X : array, list, or pandas or polars frame, shape (n_given, d).
-    y : shape (n_given,).
-    sample_weight : None, a number, or shape (n_given,); how many observations each row stands for.
-    standardize : divide the columns of X, and y, by their weighted standard deviation, after removing the
-        weighted mean. Constant columns are only shifted. False leaves all units alone.
+    X : array_like or frame of shape (n_given, d)
+        Inputs; frames may be of pandas or polars.
+    y : array_like of shape (n_given,)
+        Outputs.
+    sample_weight : array_like of shape (n_given,), float or None, default=None
+        How many observations each row stands for.
+    standardize : bool, default=True
+        Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
+        deviation. Constant columns are only shifted. False leaves all units alone.
+
+    Returns
+    -------
+    TrainingData
+        Distinct rows with their mean outputs and weights.
 
     Examples
     --------
@@ -86,8 +106,26 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
     )
 
 
-def check_new_rows(X: Any, *, n_features: int, scaling: Scaling, feature_names: Sequence[str] | None = None) -> Floats:
-    """Check rows to predict at and scale them like the training rows, shape (m, d), order and repeats kept.
+def check_new_rows(
+    X: Any, *, n_features: int, scaling: Scaling, feature_names: Sequence[str] | None = None
+) -> FloatArray:
+    """Check rows to predict at and scale them like the training rows.
+
+    Parameters
+    ----------
+    X : array_like or frame of shape (m, d)
+        Rows.
+    n_features : int
+        Number of columns that the model was fitted on.
+    scaling : Scaling
+        Scaling of the training rows.
+    feature_names : sequence of str or None, default=None
+        Names of the training columns; compared with those of X if both have names.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        Scaled rows; order and repeats are kept.
 
     Examples
     --------
@@ -117,8 +155,8 @@ def check_new_rows(X: Any, *, n_features: int, scaling: Scaling, feature_names: 
 # --- Merging ---------------------------------------------------------------------------------------------
 
 
-def _merge(X: Floats, y: Floats, weight: Floats, **fields: Any) -> TrainingData:
-    """Add up repeated rows; the likelihood needs their mean, total weight and sum of squares within."""
+def _merge(X: FloatArray, y: FloatArray, weight: FloatArray, **fields: Any) -> TrainingData:
+    """Merge repeated rows; the likelihood needs their mean, total weight and sum of squares within."""
     order = np.lexsort((weight, y, *X.T[::-1]))
     X, y, weight = X[order], y[order], weight[order]
     is_first = np.ones(len(X), dtype=bool)
@@ -136,19 +174,19 @@ def _merge(X: Floats, y: Floats, weight: Floats, **fields: Any) -> TrainingData:
         weight=total[place],
         index=index,
         n_observations=math.fsum(weight.tolist()),
-        # Infinite where squares leave float64; `check_units` refuses that.
+        # Infinite where squares leave the range of float64; `check_units` refuses that.
         ss_within=exact_dot(weight, within**2) if np.abs(within).max() < 1e140 else math.inf,
         **fields,
     )
 
 
-def _mean_and_total_within(y: Floats, weight: Floats, first: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Weighted mean of y and total weight of each run of rows; y is sorted within runs."""
+def _mean_and_total_within(y: FloatArray, weight: FloatArray, first: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    """Return weighted mean of y and total weight of each run of equal rows; y is sorted within runs."""
     mean, total = y[first], weight[first]
     last = np.append(first[1:], len(y)) - 1
     for k in np.flatnonzero(last > first):
         run = slice(first[k], last[k] + 1)
         total[k] = math.fsum(weight[run].tolist())
-        if y[first[k]] < y[last[k]]:
+        if y[first[k]] < y[last[k]]:  # otherwise all are equal, and so is their mean
             mean[k] = exact_dot(weight[run], y[run]) / total[k]
     return mean, total

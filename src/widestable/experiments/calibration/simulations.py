@@ -83,7 +83,7 @@ def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Gene
     """f at X and X_NEW: on the exact partition for sign units, from a wide network for smooth ones."""
     rows = np.concatenate([X, X_NEW])
     if math.isfinite(sharpness):
-        return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, rng=rng, sharpness=sharpness)[0])
+        return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, random_state=rng, sharpness=sharpness)[0])
     partition = build_partition(rows)
     log_v = math.log(nu) + 2.0 / alpha * np.log(partition.q) + draw_log_positive(alpha, partition.q.size, rng)
     return np.asarray((np.exp(0.5 * log_v) * rng.standard_normal(log_v.size)) @ partition.signs)
@@ -124,8 +124,8 @@ def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
     """The blocked sampler on the exact partition, alpha and nu given."""
     found = posterior_predictive(
         X, truth.y[: len(X)], X_NEW, alpha=truth.alpha, nu=math.exp(truth.log_nu), sampler="gibbs",
-        iterations=how.n_warm + how.thin * how.n_draws, burn_in=how.n_warm, rng=np.random.default_rng([seed, 2]),
-        progress=False,
+        iterations=how.n_warm + how.thin * how.n_draws, burn_in=how.n_warm,
+        random_state=np.random.default_rng([seed, 2]), progress=False,
     )  # fmt: skip
     kept = slice(how.thin - 1, None, how.thin)
     sigma2 = found.sigma2[kept]

@@ -36,7 +36,7 @@ def published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
 def run(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> tuple[Floats, Floats]:
     """Draws of f at the new rows, (draws, m), and of sigma2, (draws,), of the published sampler."""
     rng = np.random.default_rng([seed, 3])
-    draws = posterior_predictive(X, y, X_new, sampler="metropolis", rng=rng, progress=False, **settings)
+    draws = posterior_predictive(X, y, X_new, sampler="metropolis", random_state=rng, progress=False, **settings)
     return draws.f_new, draws.sigma2
 
 

@@ -37,7 +37,7 @@ def run(piece: Piece, data: Path | None) -> Result:
 def _published(problem: Problem, seed: int, settings: dict[str, Any]) -> Floats:
     given = {name: settings[name] for name in ("alpha", "nu", "iterations", "burn_in")}
     rng = np.random.default_rng(seed)
-    draws = posterior_predictive(problem.X, problem.y, keep_covariance=True, rng=rng, progress=False, **given)
+    draws = posterior_predictive(problem.X, problem.y, keep_covariance=True, random_state=rng, progress=False, **given)
     return np.asarray(draws.covariance)
 
 
