@@ -1,4 +1,4 @@
-"""Checks of distributions that all tests share, and every threshold they use.
+"""Checks of distributions that all tests share, with every threshold in one place.
 
 A check raises AssertionError when its p-value falls below `P_VALUE` (seeds are fixed, so a failure is a
 change of the code, not bad luck); checks that look at several things at once share that p-value among them.

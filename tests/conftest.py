@@ -1,4 +1,4 @@
-"""Fixtures for all tests, and a compile cache that notices edits in any kernel."""
+"""Fixtures for all tests, and a compile cache that notices edits in any compiled function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the engine once, into the cache, before several workers would each compile it."""
+    """Compile the engine into the cache first, so that the workers do not each compile it."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         from widestable import StableRegressor
 
@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """A random stream of its own for each test, derived from the test's id."""
+    """Each test has its own random stream, seeded from the test's id."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 

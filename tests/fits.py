@@ -1,4 +1,4 @@
-"""Small fitted models that several tests look at, each made once; and slow, obvious twins of predictions."""
+"""Small fitted models that several tests share, and slow, obvious twins of predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widestable.stable import log_remainder
 
 
 def fit(X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None, **parameters: object) -> StableRegressor:
-    """A short run; that it has not converged is no news."""
+    """A short run. It has not converged, so its warning is muted."""
     model = StableRegressor(**({"n_chains": 2, "n_sweeps": 60, "random_state": 0} | parameters))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

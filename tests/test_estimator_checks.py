@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators, on short runs."""
+"""scikit-learn's own checks of estimators, on the shortest runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.utils.fixes import parse_version
 
 from widestable import StableRegressor
 
-SHORT = StableRegressor(n_sweeps=60, n_chains=1, random_state=0)
+SHORT = StableRegressor(n_sweeps=12, n_atoms=5, n_chains=1, random_state=0)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

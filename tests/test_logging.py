@@ -1,4 +1,4 @@
-"""The library is silent, and logs under its own name what a person at a long run wants to know."""
+"""The library does not print. It logs the progress of long runs under its own name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_check_sees_a_print(tmp_path: Path) -> None:
 
 
 def test_it_is_silent_until_logging_is_set_up() -> None:
-    """Without a handler of ours Python would write warnings of the logger to standard error."""
+    """Without our handler, Python would write the logger's warnings to standard error."""
     logger = logging.getLogger("widestable")
     assert [type(handler) for handler in logger.handlers] == [logging.NullHandler]
     assert logger.level == logging.NOTSET

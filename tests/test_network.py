@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests import checks, reference
+from tests import checks, twins
 from widestable import network
 from widestable.network import (
     add_constant,
@@ -26,7 +26,7 @@ NU = 1.7
 
 def test_kernel_equals_the_arcsine_of_the_correlation(rng: np.random.Generator) -> None:
     X = rng.normal(size=(6, 3))
-    np.testing.assert_allclose(arcsine_kernel(X), reference.arcsine_kernel(X), atol=1e-8)
+    np.testing.assert_allclose(arcsine_kernel(X), twins.arcsine_kernel(X), atol=1e-8)
     Z = add_constant(X)
     rho = Z @ Z.T / np.sqrt(np.outer((Z**2).sum(axis=1), (Z**2).sum(axis=1)))
     off = ~np.eye(6, dtype=bool)
@@ -126,7 +126,7 @@ def test_hyperplanes_change_sign_along_a_line_as_the_angles_say(rng: np.random.G
     signs = sign_patterns(draw_hyperplanes(50_000, 1, rng), LINE[:, None])
     first_change = np.where(signs[:, 0] == signs[:, -1], 0, np.argmax(signs != signs[:, :1], axis=1))
     counts = np.bincount(first_change, minlength=3)
-    _, q = reference.line_partition(LINE)
+    _, q = twins.line_partition(LINE)
     checks.check_frequencies(counts, q)
     printed = np.array([1 + (np.arctan(LINE[-1]) - np.arctan(LINE[0])) / np.pi, *q[1:]])
     with pytest.raises(AssertionError, match="sum to"):
@@ -142,9 +142,7 @@ def test_hyperplanes_change_sign_along_a_line_as_the_angles_say(rng: np.random.G
 @pytest.mark.parametrize("width", [1, 4])
 def test_stable_network_has_its_joint_law_at_any_width(alpha: float, width: int, rng: np.random.Generator) -> None:
     f = draw_network(LINE[:, None], width, alpha=alpha, nu=NU, random_state=rng, size=20_000)
-    checks.check_characteristic_function(
-        f, lambda c: reference.network_characteristic_function(c, LINE, width, alpha, NU)
-    )
+    checks.check_characteristic_function(f, lambda c: twins.network_characteristic_function(c, LINE, width, alpha, NU))
 
 
 def test_one_input_of_a_stable_network_is_exactly_stable(rng: np.random.Generator) -> None:
@@ -155,7 +153,7 @@ def test_one_input_of_a_stable_network_is_exactly_stable(rng: np.random.Generato
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.8])
 def test_student_weights_have_the_tail_of_the_stable_ones(alpha: float, rng: np.random.Generator) -> None:
     f = draw_network([[0.4]], 1, alpha=alpha, nu=NU, random_state=rng, size=20_000, weights="student")
-    scale = np.sqrt(NU / 2) * reference.student_scale(alpha)
+    scale = np.sqrt(NU / 2) * twins.student_scale(alpha)
     checks.check_cdf(f[:, 0], stats.t(df=alpha, scale=scale).cdf)
 
 
@@ -167,9 +165,7 @@ def test_blocks_do_not_change_the_law(rng: np.random.Generator, monkeypatch: pyt
     monkeypatch.setattr(network, "BLOCK", 20)  # units of one network come in blocks of 4 and 3
     blocks = draw()
     checks.check_same_law(whole, blocks)
-    checks.check_characteristic_function(
-        blocks, lambda c: reference.network_characteristic_function(c, LINE, 7, 1.3, NU)
-    )
+    checks.check_characteristic_function(blocks, lambda c: twins.network_characteristic_function(c, LINE, 7, 1.3, NU))
 
 
 def test_wide_networks_stay_inside_a_block_of_memory() -> None:
@@ -194,7 +190,7 @@ def test_wide_networks_stay_inside_a_block_of_memory() -> None:
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 1.6])
 def test_process_has_its_joint_law(alpha: float, rng: np.random.Generator) -> None:
     f = draw_process(LINE[:, None], alpha=alpha, nu=NU, random_state=rng, n_atoms=200, size=10_000)
-    checks.check_characteristic_function(f, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU))
+    checks.check_characteristic_function(f, lambda c: twins.process_characteristic_function(c, LINE, alpha, NU))
 
 
 @pytest.mark.statistical
@@ -204,7 +200,7 @@ def test_smooth_networks_and_their_limit_have_their_joint_laws(
     alpha: float, sharpness: float, rng: np.random.Generator
 ) -> None:
     def law(c: np.ndarray, width: float = np.inf) -> float:
-        return reference.smooth_characteristic_function(c, LINE, alpha, NU, sharpness, width)
+        return twins.smooth_characteristic_function(c, LINE, alpha, NU, sharpness, width)
 
     given = {"alpha": alpha, "nu": NU, "random_state": rng, "sharpness": sharpness}
     checks.check_characteristic_function(draw_process(LINE[:, None], n_atoms=200, size=10_000, **given), law)
@@ -212,9 +208,7 @@ def test_smooth_networks_and_their_limit_have_their_joint_laws(
     wide = draw_network(LINE[:, None], 10_000, size=1000, **given)
     checks.check_characteristic_function(wide, law)
     with pytest.raises(AssertionError):
-        checks.check_characteristic_function(
-            wide, lambda c: reference.process_characteristic_function(c, LINE, alpha, NU)
-        )
+        checks.check_characteristic_function(wide, lambda c: twins.process_characteristic_function(c, LINE, alpha, NU))
 
 
 @pytest.mark.parametrize(("alpha", "n_atoms"), [(0.5, 2.0), (1.0, 0.7), (1.9, 3.0)])
@@ -223,7 +217,7 @@ def test_process_with_few_atoms_has_exactly_the_truncated_law(
 ) -> None:
     f = draw_process(LINE[:, None], alpha=alpha, nu=NU, random_state=rng, n_atoms=n_atoms, size=20_000)
     checks.check_characteristic_function(
-        f, lambda c: reference.truncated_characteristic_function(c, LINE, n_atoms, alpha, NU)
+        f, lambda c: twins.truncated_characteristic_function(c, LINE, n_atoms, alpha, NU)
     )
 
 

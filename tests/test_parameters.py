@@ -1,4 +1,4 @@
-"""Limits of the parameters. tests/test_regressor.py has a wrong value for each of them."""
+"""Limits of the parameters, and of data that float64 can follow."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from widestable import StableRegressor
 from widestable.inputs import check_training
 from widestable.parameters import RULES, check_count, check_coverage, check_parameters, check_units
 
@@ -31,6 +32,31 @@ def test_the_message_names_value_expectation_and_remedy() -> None:
         with pytest.raises(ValueError) as error:
             check_parameters({name: "wrong"})
         assert str(error.value) == f"Got {name} = 'wrong', expected {rule.expected}: {rule.remedy}."
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", 0.0), ("alpha", 2.1), ("alpha", np.nan), ("alpha", "1"), ("nu", 0.0), ("nu", -1.0), ("nu", np.inf),
+        ("sigma2", 0.0), ("n_atoms", 0), ("n_atoms", 1e9), ("n_atoms", None), ("standardize", "yes"), ("n_chains", 0),
+        ("n_chains", 2.0), ("n_chains", True), ("n_sweeps", 11), ("n_sweeps", 100.0), ("max_sweeps", 3),
+        ("n_jobs", 0), ("random_state", "a"), ("random_state", -1), ("progress", 1),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_refused_with_a_remedy(name: str, value: object) -> None:
+    model = StableRegressor(**{name: value})
+    with pytest.raises(ValueError, match=rf"^Got {name} = .*, expected .*: .+\.$"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0])
+    assert not hasattr(model, "posterior_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_numpy_scalars_are_fine_as_parameters() -> None:
+    values = {"alpha": np.float32(1.5), "n_chains": np.int64(1), "n_sweeps": np.int32(30), "n_atoms": np.int8(5)}
+    model = StableRegressor(**values, standardize=np.True_, random_state=np.int64(3))
+    plain = StableRegressor(alpha=1.5, n_chains=1, n_sweeps=30, n_atoms=5, random_state=3)
+    predictions = [m.fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.3]]) for m in (model, plain)]
+    np.testing.assert_array_equal(*predictions)
 
 
 @pytest.mark.parametrize(

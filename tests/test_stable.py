@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import gammaln
 
-from tests import checks, reference
+from tests import checks, twins
 from tests.stable_density import log_density_positive, log_density_symmetric
 from widestable import stable
 
@@ -26,7 +26,7 @@ def log_kanter(u: np.ndarray, alpha: float) -> np.ndarray:
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.7])
 def test_kanter_function_as_printed(alpha: float) -> None:
     u = np.linspace(0.01, 3.1, 30)
-    expected = np.log([reference.kanter(v, alpha) for v in u])
+    expected = np.log([twins.kanter(v, alpha) for v in u])
     np.testing.assert_allclose(log_kanter(u, alpha), expected, rtol=checks.ROUNDING, atol=1e-12)
 
 
@@ -55,7 +55,7 @@ def test_positive_draws_have_the_laplace_transform(alpha: float, rng: np.random.
 
 
 def test_positive_draws_at_one_half_are_levy(rng: np.random.Generator) -> None:
-    checks.check_cdf(stable.draw_positive(1.0, 40_000, rng), reference.levy_cdf)
+    checks.check_cdf(stable.draw_positive(1.0, 40_000, rng), twins.levy_cdf)
 
 
 def test_positive_draws_at_the_gaussian_limit_are_one(rng: np.random.Generator) -> None:
@@ -118,7 +118,7 @@ def test_draws_follow_their_random_state(draw: Callable[..., np.ndarray]) -> Non
 @pytest.mark.parametrize("alpha", [0.2, 0.8, 1.3, 1.8])
 def test_positive_density_equals_the_plain_integral(alpha: float) -> None:
     s = np.array([0.3, 0.7, 1.0, 1.5, 4.0])
-    expected = [reference.positive_density(v, alpha) for v in s]
+    expected = [twins.positive_density(v, alpha) for v in s]
     np.testing.assert_allclose(np.exp(log_density_positive(np.log(s), alpha)), expected, rtol=checks.QUADRATURE)
 
 
@@ -132,7 +132,7 @@ def test_symmetric_density_at_zero(alpha: float) -> None:
 @pytest.mark.parametrize("alpha", [0.6, 1.1, 1.5, 1.9])
 def test_symmetric_density_inverts_the_characteristic_function(alpha: float) -> None:
     x = np.array([-0.1, 0.5, 1.3, 4.0])
-    expected = [reference.symmetric_density(v, alpha) for v in x]
+    expected = [twins.symmetric_density(v, alpha) for v in x]
     np.testing.assert_allclose(np.exp(log_density_symmetric(x, alpha)), expected, rtol=checks.QUADRATURE)
 
 
@@ -159,24 +159,24 @@ def test_jump_measure_sums_to_a_positive_stable_law(alpha: float) -> None:
     """`E exp(-t sum v) = exp(-(nu t)**a)`: nu times S+(alpha/2), the convention of the draws."""
     for t in (0.4, 3.0):
         expected = (NU * t) ** (alpha / 2)
-        assert reference.laplace_exponent(t, alpha, NU) == pytest.approx(expected, rel=checks.QUADRATURE)
+        assert twins.laplace_exponent(t, alpha, NU) == pytest.approx(expected, rel=checks.QUADRATURE)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.6, 1.95])
 def test_threshold_and_remainder_are_integrals_of_the_jump_measure(alpha: float) -> None:
     v0 = stable.log_threshold(alpha, np.log(NU), N_ATOMS)
-    above = reference.integral_of_jumps(0, alpha, NU, v0, v0 + 80 / alpha)
+    above = twins.integral_of_jumps(0, alpha, NU, v0, v0 + 80 / alpha)
     assert above == pytest.approx(N_ATOMS, rel=checks.QUADRATURE)
-    mean = reference.integral_of_jumps(1, alpha, NU, v0 - 80 / (2 - alpha), v0)
+    mean = twins.integral_of_jumps(1, alpha, NU, v0 - 80 / (2 - alpha), v0)
     assert np.exp(stable.log_remainder(alpha, np.log(NU), N_ATOMS)) == pytest.approx(mean, rel=1e-8)
-    variance = reference.integral_of_jumps(2, alpha, NU, v0 - 60, v0)
+    variance = twins.integral_of_jumps(2, alpha, NU, v0 - 60, v0)
     assert stable.relative_sd_ignored(alpha, N_ATOMS) == pytest.approx(np.sqrt(variance) / mean, rel=1e-8)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 1.6])
 def test_mark_is_the_expected_number_above(alpha: float) -> None:
     log_v = np.array([-1.0, 0.5, 4.0])
-    marks = [reference.integral_of_jumps(0, alpha, NU, v, v + 80 / alpha) for v in log_v]
+    marks = [twins.integral_of_jumps(0, alpha, NU, v, v + 80 / alpha) for v in log_v]
     np.testing.assert_allclose(np.exp(stable.log_mark_of_scale(log_v, alpha, np.log(NU))), marks, rtol=1e-8)
     np.testing.assert_allclose(stable.log_scale_of_mark(np.log(marks), alpha, np.log(NU)), log_v, atol=1e-7)
 

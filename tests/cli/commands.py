@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ def call(*args: object, code: int = 0) -> Result:
     result = CliRunner().invoke(app, [str(arg) for arg in args])
     assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
     return result
+
+
+def complaint(result: Result) -> str:
+    """What a usage error says, out of its box and on one line."""
+    assert "Traceback" not in result.output
+    return " ".join(re.sub(r"[│╭╰╮╯─|+]+", " ", result.stderr).split())
 
 
 def call_json(*args: object, code: int = 0) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Names that look like markup, or that would command a terminal, are shown as they are and do nothing."""
+"""Names that look like markup or terminal commands are shown as they are and have no effect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check_seen(output: str, *names: str) -> None:
-    """Every name stands there letter by letter, and nothing in the output is a command to the terminal."""
+    """Every name is shown letter by letter, and the output holds no terminal command."""
     assert all(c == "\n" or c.isprintable() for c in output), repr(output)
     for name in names:
         assert name in output, f"{name!r} is not in {output!r}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.commands import SHORT, call, call_json, write_plane
+from tests.cli.commands import call, call_json, complaint
 from widestable import StableRegressor, __version__
 from widestable.cli import info
 from widestable.cli.tables import numbers, read_table
@@ -28,6 +28,8 @@ def test_predict_adds_three_columns(line_run: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(numbers(table, "prediction"), model.posterior_.quantiles(X, [0.5], noise=False)[:, 0])
     np.testing.assert_array_equal(numbers(table, "upper"), model.posterior_.quantiles(X, [0.75])[:, 0])
     assert "there already" in call("predict", line_run, new, "--out", out, code=1).stderr
+    assert "it is a folder" in call("predict", line_run, new, "--out", tmp_path, "--force", code=1).stderr
+    assert "Got --json without --out" in complaint(call("predict", line_run, new, "--json", code=2))
     f = call_json("predict", line_run, new, "--out", out, "--coverage", 0.5, "--no-noise", "--force")
     assert f["n_rows"] == 2
     assert np.all(numbers(read_table(out), "upper") < numbers(table, "upper"))
@@ -70,8 +72,12 @@ def test_jumps(line_run: Path) -> None:
     assert across["probability"] > 0.9
     assert call_json("jumps", line_run, "--from", 1.0, "--to", 1.0)["probability"] == 0.0
     assert "with probability" in call("jumps", line_run, "--from", 1.0, "--to", 9.0).stdout
-    for wrong in (("--from", "1"), ("--from", "1", "--to", "2,3"), ("--from", "a", "--to", "2")):
-        call("jumps", line_run, *wrong, code=2)
+    for wrong, message in (
+        (("--from", "1"), "Got only one of --from and --to"),
+        (("--from", "1", "--to", "2,3"), "Got 2 numbers, expected one for each of time: pass as many"),
+        (("--from", "a", "--to", "2"), "Got 'a', expected numbers with commas"),
+    ):
+        assert message in complaint(call("jumps", line_run, *wrong, code=2))
     assert "Got size = -1.0" in call("jumps", line_run, "--size", -1, code=1).stderr
 
 
@@ -107,17 +113,13 @@ def test_info_says_what_a_first_fit_has_to_expect(
     assert words in machine["compiled"]
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_a_table_goes_to_a_report_in_two_commands(d: int, line_run: Path, tmp_path: Path) -> None:
-    run = line_run
-    if d > 1:
-        run = tmp_path / "run"
-        call("fit", write_plane(tmp_path / "data.csv", d), "--target", "y", "--out", run, *SHORT)
+def test_a_table_goes_to_a_report_in_two_commands(line_run: Path, tmp_path: Path) -> None:
+    """tests/report looks at reports of more inputs."""
     out = tmp_path / "page.html"
-    found = call_json("report", run, "--out", out)
+    found = call_json("report", line_run, "--out", out)
     assert found["bytes"] == out.stat().st_size < 8_000_000
-    assert "there already" in call("report", run, "--out", out, code=1).stderr
-    assert "Report: " in call("report", run, "--out", out, "--force", "--size", 2.0).stdout
+    assert "there already" in call("report", line_run, "--out", out, code=1).stderr
+    assert "Report: " in call("report", line_run, "--out", out, "--force", "--size", 2.0).stdout
     assert "larger than 2 " in out.read_text()
 
 

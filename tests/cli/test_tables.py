@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -44,9 +45,20 @@ def test_parquet(tmp_path: Path) -> None:
     np.testing.assert_array_equal(numbers(table, "x"), [1.0, 2.0])
     with pytest.raises(TableError, match="'y' has no value in row 2"):
         numbers(table, "y")
+    polars.DataFrame({"x": np.zeros(0)}).write_parquet(path)
+    with pytest.raises(TableError, match="is empty, expected at least one row"):
+        read_table(path)
     (tmp_path / "b.parquet").write_text("no")
     with pytest.raises(TableError, match="cannot be read as Parquet"):
         read_table(tmp_path / "b.parquet")
+
+
+def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.parquet").touch()
+    for name in ("polars", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(TableError, match=r"Reading a\.parquet needs polars, or pandas with pyarrow: install one"):
+        read_table(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +110,16 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
     with pytest.raises(TableError, match="not UTF-8"):
         read_table(tmp_path / "latin.csv")
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "a.csv").touch()
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(TableError, match=r"a.csv cannot be read \(Permission denied\): check its permissions"):
+        read_table(tmp_path / "a.csv")
 
 
 def test_written_tables_keep_every_digit(tmp_path: Path, rng: np.random.Generator) -> None:

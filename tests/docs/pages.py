@@ -40,7 +40,7 @@ def broken_links(page: Path) -> list[str]:
 
 
 def in_toctree(page: Path) -> list[Path]:
-    """Pages that a page's tables of contents name; patterns stand for what is there."""
+    """Pages that a page lists in its tables of contents, with patterns expanded."""
     lines = "\n".join(TOCTREE.findall(page.read_text(encoding="utf-8"))).splitlines()
     names = [line for line in lines if line and not line.startswith(":")]
     return [file for name in names for file in sorted(page.parent.glob(f"{name}.md"))]
@@ -54,7 +54,7 @@ class Commands(NamedTuple):
 
 
 def commands(text: str) -> Commands:
-    """What a text tells to run, in backquotes or at the beginning of an indented line."""
+    """Commands that a text tells its reader to run, in backquotes or on an indented line."""
     targets = re.findall(r"(?:`|^    )make ([a-z][\w-]*)", text, re.MULTILINE)
     return Commands(set(targets), set(re.findall(r"python -m studies\.benchmarks[. ](\w+)", text)))
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
 
-from tests import fits, reference
+from tests import fits, twins
 from tests.checks import check_frequencies, check_mean
 from tests.engine.test_agreement import TRUNCATION, run
 from tests.engine.test_run import no_data
@@ -68,8 +68,7 @@ def test_alpha_two_is_gaussian_process_regression(sharpness: float) -> None:
 def exact_probabilities(alpha_two_nu: float, sigma2: float) -> np.ndarray:
     """Posterior of the sharpness on its grid when f is a Gaussian process."""
     log_p = [
-        reference.log_normal_density(Y, ErfNetwork(alpha_two_nu, w)(X) + sigma2 * np.eye(len(Y)))
-        for w in SHARPNESS_GRID
+        twins.log_normal_density(Y, ErfNetwork(alpha_two_nu, w)(X) + sigma2 * np.eye(len(Y))) for w in SHARPNESS_GRID
     ]
     log_p = np.array(log_p) + log_prior_sharpness(SHARPNESS_GRID)
     return np.exp(log_p - logsumexp(log_p))

@@ -15,7 +15,7 @@ from arviz_stats.base import array_stats
 from scipy.stats import norm
 
 from tests.checks import check_p_value
-from tests.exact.reference import grid
+from tests.exact.twins import grid
 from widestable.exact import build_partition, posterior_predictive
 
 SIGMA = 0.5

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.exact.reference import grid
+from tests.exact.twins import grid
 from widestable.exact import Partition, build_partition
 from widestable.exact.cells import n_cells_bound
 from widestable.exact.line import line_cells

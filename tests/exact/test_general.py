@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from tests.checks import P_VALUE, check_p_value
-from tests.exact.reference import feasible_patterns, frequency_p_value, grid, pattern_counts
+from tests.exact.twins import feasible_patterns, frequency_p_value, grid, pattern_counts
 from widestable.exact import general
 from widestable.exact.cells import n_cells_bound
 from widestable.exact.general import general_cells, sine_power_integral

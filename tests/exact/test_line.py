@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.checks import check_p_value
-from tests.exact.reference import frequency_p_value, pattern_counts
+from tests.exact.twins import frequency_p_value, pattern_counts
 from widestable.exact import build_partition
 from widestable.exact.line import line_cells
 from widestable.network import arcsine_kernel

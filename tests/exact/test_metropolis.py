@@ -5,7 +5,7 @@ import pytest
 
 from tests.exact.agreement import quadrants, three_jumps
 from tests.exact.joint import After, Parameters, check_joint_law, replicates, small_target
-from tests.reference import log_normal_density
+from tests.twins import log_normal_density
 from widestable.exact import build_partition, metropolis
 from widestable.exact.metropolis import MetropolisState
 from widestable.exact.target import Target, build_target, covariance, factor, log_limit, log_marginal

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.checks import P_VALUE, check_p_value
-from tests.exact.reference import feasible_patterns, frequency_p_value, grid, pattern_counts
+from tests.exact.twins import feasible_patterns, frequency_p_value, grid, pattern_counts
 from widestable.exact import build_partition
 from widestable.exact.plane import plane_cells, solid_angle
 from widestable.network import arcsine_kernel

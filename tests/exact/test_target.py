@@ -5,8 +5,8 @@ import pytest
 
 from tests.checks import check_mean
 from tests.exact.joint import X_NEW, X_TRAIN, prior_draw, small_target
-from tests.exact.reference import grid
-from tests.reference import log_normal_density
+from tests.exact.twins import grid
+from tests.twins import log_normal_density
 from widestable.exact import build_partition
 from widestable.exact.target import (
     build_target,

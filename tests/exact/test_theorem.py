@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 
 from tests.checks import QUADRATURE, check_characteristic_function, check_mean, check_same_law
-from tests.reference import levy_density, process_characteristic_function, voigt_density
+from tests.twins import levy_density, process_characteristic_function, voigt_density
 from widestable.exact import build_partition
 from widestable.exact.target import Target, build_target, covariance, factor, log_marginal
 from widestable.inputs import check_training

@@ -1,4 +1,4 @@
-"""The kernels do the same as plain Python: random streams are bit-identical, so whole chains are."""
+"""Compiled functions do the same as plain Python. Their random streams are bit-identical, so chains agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed while writing, a full disk, damaged files: the previous file survives, and no prediction is ever wrong."""
+"""A process killed while writing, a full disk, damaged files: the old file survives, and no prediction is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests import fits
+from tests.test_storage import members, refuse, rewrite
 from widestable import StableRegressor, storage
 from widestable.engine.run import Sample
 from widestable.rounds import checkpointing
@@ -104,7 +106,7 @@ def load_or_refuse(path: Path) -> StableRegressor | None:
 
 @pytest.mark.parametrize("n_places", [60, pytest.param(4000, marks=pytest.mark.slow)])
 def test_a_flipped_bit_is_noticed_or_changes_nothing(n_places: int, saved: Path) -> None:
-    """Places spread over the whole file; its end, where the zip keeps its directory, is looked at closely."""
+    """Flip bits all over the file, and more of them at its end, where the zip keeps its directory."""
     whole = saved.read_bytes()
     expected = fits.plane().predict(ROWS)
     places = np.linspace(0, len(whole) - 1, n_places // 2)
@@ -116,6 +118,40 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(n_places: int, saved: Path)
         model = load_or_refuse(saved)
         if model is not None:
             np.testing.assert_array_equal(model.predict(ROWS), expected)
+
+
+def change_member(path: Path, name: str, old: bytes, new: bytes) -> None:
+    """Write the archive again with other contents of one member, and the old checksum of meta.json."""
+    with zipfile.ZipFile(path) as archive:
+        comment = archive.comment
+    contents = members(path)
+    assert old in contents[name]
+    rewrite(path, contents | {name: contents[name].replace(old, new)})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = comment
+
+
+def change_bytes(path: Path) -> None:
+    """Change a byte of an array and no checksum."""
+    whole = path.read_bytes()
+    assert whole.count(b"data.y.npy\x93NUMPY") == 1
+    path.write_bytes(whole.replace(b"data.y.npy\x93NUMPY", b"data.y.npy\x93NUMPX"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (change_bytes, "the contents of data.y.npy have changed"),
+        (lambda path: change_member(path, "data.y.npy", b"<f8", b">f8"), "the checksum of data.y is wrong"),
+        (
+            lambda path: change_member(path, "meta.json", b'"thin": ', b'"thin": 1'),
+            "the checksum of meta.json is wrong",
+        ),
+    ],
+)
+def test_each_checksum_is_looked_at(damage: Callable[[Path], None], message: str, saved: Path) -> None:
+    damage(saved)
+    refuse(saved, message)
 
 
 @pytest.mark.parametrize("n_lengths", [20, pytest.param(1000, marks=pytest.mark.slow)])

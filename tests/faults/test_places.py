@@ -29,7 +29,7 @@ ADVANCE = run.advance
 
 @pytest.fixture(autouse=True)
 def _one_filter_for_all_threads() -> Iterator[None]:
-    """The switch of warning filters is shared by all threads of a process, so it is set once around them."""
+    """All threads of a process share the warning filters, so they are set once around the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
@@ -37,7 +37,7 @@ def _one_filter_for_all_threads() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _python_handles_ctrl_c() -> Iterator[None]:
-    """Also where whoever started the tests ignores it, as shells do for what runs in the background."""
+    """Handle Ctrl-C even if the shell that started the tests ignores it, as it does for background jobs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -52,7 +52,7 @@ def blas_threads() -> list[int]:
 
 
 def fit_and_predict() -> tuple[np.ndarray, list[int], set[int]]:
-    """Quantiles, threads of the linear algebra before, and in each of its calls. A spawned process finds it by name."""
+    """Quantiles, the number of BLAS threads before the fit, and those inside it. A spawned process calls it by name."""
     X, y = fits.line_data()
     before, inside, eigh = blas_threads(), set(), np.linalg.eigh
 

@@ -1,4 +1,4 @@
-"""Chains in threads and in processes: the same draws, no more threads than asked for, a clear word when one dies."""
+"""Chains in threads and in processes: the same draws, no extra threads, and a clear error when a process dies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import warnings
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ ADVANCE = run.advance
 
 
 def die_in_second_round(model: Any, plan: Any, state: Any, n_sweeps: int, thin: int, adapt: bool, report: Any) -> Any:
-    """As `advance`, but a process of its own ends once a first round has been drawn."""
+    """Like `advance`, but a worker process exits once the first round has been drawn."""
     if not adapt and os.getpid() != PARENT and os.path.exists(MARK):
         os._exit(9)
     return ADVANCE(model, plan, state, n_sweeps, thin, adapt, report)
@@ -31,6 +32,17 @@ def die_in_second_round(model: Any, plan: Any, state: Any, n_sweeps: int, thin: 
 
 PARENT = int(os.environ.get("WIDESTABLE_TEST_PARENT", "0"))
 MARK = os.environ.get("WIDESTABLE_TEST_MARK", "")
+
+
+def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error that joblib raises, without a process; the slow test below kills one."""
+
+    def die(*args: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(run, "run_round", die)
+    with pytest.raises(RuntimeError, match=r"A process that ran a chain died: .* Fit with checkpoint="):
+        fits.fit(*fits.line_data())
 
 
 @pytest.mark.slow
@@ -54,7 +66,7 @@ def test_a_process_that_dies_is_told_and_whole_rounds_are_kept(tmp_path: Path, m
 def test_two_fits_in_two_threads_give_what_they_give_alone() -> None:
     X, y = fits.line_data()
     found: dict[int, StableRegressor] = {}
-    # The switch of warning filters is shared by all threads of a process, so it is set once around both.
+    # All threads of a process share the warning filters, so they are set once around both.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests import reference
+from tests import twins
 from tests.inputs.tables import A, B, assert_same_bits, messy_data
 from widestable.inputs import check_new_rows, check_training, scale_inputs, scale_outputs
 from widestable.network import arcsine_kernel
@@ -85,9 +85,9 @@ def test_merged_data_carry_the_whole_likelihood(rng: np.random.Generator) -> Non
     data = check_training(X, y, standardize=False)
     gaps = []
     for scale, sigma2 in itertools.product([0.5, 2.0], [0.1, 1.0, 3.0]):
-        full = reference.log_normal_density(y, scale * arcsine_kernel(X) + sigma2 * np.eye(12))
+        full = twins.log_normal_density(y, scale * arcsine_kernel(X) + sigma2 * np.eye(12))
         K = scale * arcsine_kernel(data.X) + sigma2 * np.diag(1 / data.weight)
-        merged = reference.log_normal_density(data.y, K)
+        merged = twins.log_normal_density(data.y, K)
         merged -= (data.n_observations - len(data.X)) / 2 * np.log(sigma2) + data.ss_within / (2 * sigma2)
         gaps.append(full - merged)
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-9)

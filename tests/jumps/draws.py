@@ -15,7 +15,7 @@ Atoms = list[tuple[list[float], float]]
 
 
 def data_of(X: list[list[float]]) -> TrainingData:
-    """Rows in units of their own."""
+    """Training rows that are not rescaled."""
     return check_training(X, np.zeros(len(X)), standardize=False)
 
 

@@ -1,4 +1,4 @@
-"""A real headless Chromium, spoken to over two pipes in its DevTools protocol; no driver, no other library."""
+"""A headless Chromium, driven through two pipes with the DevTools protocol; it needs no driver or other library."""
 
 from __future__ import annotations
 

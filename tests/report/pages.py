@@ -18,7 +18,7 @@ def model_of(d: int) -> tuple[StableRegressor, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(d)
     X = rng.uniform(-1.0, 1.0, (40, d))
     y = 5.0 * (X[:, 0] > 0.1) + 0.3 * rng.standard_normal(40)
-    return fits.fit(X, y, n_sweeps=90, n_atoms=10, sharpness=None if d == 1 else np.inf), X, y
+    return fits.fit(X, y, n_sweeps=36, n_atoms=10, sharpness=None if d == 1 else np.inf), X, y
 
 
 @cache

@@ -29,9 +29,9 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("d", "hostile"), [(1, True), (2, False), (2, True), (3, True)])
-def test_charts_are_drawn_and_nothing_complains(d: int, hostile: bool, browser: Browser, tmp_path: Path) -> None:
-    browser.open(write(tmp_path, page_of(d, hostile)), DRAWN)
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_charts_are_drawn_and_hostile_names_do_nothing(d: int, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write(tmp_path, page_of(d, hostile=True)), DRAWN)
     n_charts = browser.evaluate("document.querySelectorAll('.chart').length")
     # Every chart has a drawing with something in it, of the size of its box.
     drawn = browser.evaluate(
@@ -49,11 +49,11 @@ def test_charts_are_drawn_and_nothing_complains(d: int, hostile: bool, browser: 
     text = browser.evaluate("document.body.innerText")
     assert "How many jumps" in text
     assert "Effective draws" in text
-    assert (HOSTILE in text) == hostile
+    assert HOSTILE in text
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
     assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     titles = browser.evaluate("[...document.querySelectorAll('.xtitle')].map(title => title.textContent).join('|')")
-    assert ("alert('name')" in titles) == hostile
+    assert "alert('name')" in titles
 
 
 def test_the_map_changes_with_its_buttons(browser: Browser, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Chains, cross-validation and experiments on a Dask cluster of two local processes: the same numbers as here."""
+"""Chains, cross-validation and experiments give the same numbers on a Dask cluster of two local processes."""
 
 from __future__ import annotations
 
