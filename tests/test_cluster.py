@@ -14,9 +14,9 @@ from sklearn.model_selection import GridSearchCV
 
 from tests import fits
 from widestable import StableRegressor
-from widestable.experiments import pieces
-from widestable.experiments.pieces import Piece, Result
-from widestable.experiments.runner import Places, run_all
+from studies import pieces
+from studies.pieces import Piece, Result
+from studies.runner import Places, run_all
 
 distributed = pytest.importorskip("distributed")
 
@@ -75,7 +75,7 @@ def where(piece: Piece, data: Path | None) -> Result:
 
 
 def test_experiments_run_on_a_cluster(cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("widestable.experiments.runner._compile_engine", lambda: None)
+    monkeypatch.setattr("studies.runner._compile_engine", lambda: None)
     jobs = [(where, Piece("study", "method", "data", repeat)) for repeat in range(4)]
     outcomes = run_all(jobs, Places(tmp_path), n_jobs=2, progress=False)
     assert [outcome.error for outcome in outcomes] == [None] * 4

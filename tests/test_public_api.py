@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests import public_api
+from tools import public_api
 from widestable import StableRegressor
 
 
@@ -49,7 +49,7 @@ def test_what_the_page_promises_is_listed() -> None:
         "widestable.network.arcsine_kernel(",
         "widestable.diagnostics.rhat(",
         "widestable.storage.UnreadableFileError: ValueError",
-        "widestable.experiments.datasets.load_sp500(",
+        "studies.datasets.load_sp500(",
         "widestable fit: option --target",
         "widestable info: argument run",
     ):

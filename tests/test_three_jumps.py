@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.three_jumps import run_one
+from studies.benchmarks.three_jumps import run_one
 
 
 @pytest.mark.slow

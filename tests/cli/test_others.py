@@ -122,13 +122,13 @@ def test_a_table_goes_to_a_report_in_two_commands(d: int, line_run: Path, tmp_pa
 
 
 def test_reproduce_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    where = "widestable.experiments.command"
+    where = "studies.reproduction.command"
     monkeypatch.setitem(sys.modules, where, None)  # an import of it fails
     assert "not part of this version" in call("reproduce", code=1).stderr
     module = ModuleType(where)
     exec("def reproduce(table: int = 1) -> None:\n    'Make tables.'\n    print('table', table)", module.__dict__)
     monkeypatch.setitem(sys.modules, where, module)
-    monkeypatch.setitem(sys.modules, "widestable.experiments", ModuleType("widestable.experiments"))
+    monkeypatch.setitem(sys.modules, "studies", ModuleType("studies"))
     assert call("reproduce", "--table", 3).stdout == "table 3\n"
     assert "Make tables." in call("reproduce", "--help").stdout
     call("reproduce", "--tabel", 3, code=2)

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from benchmarks.__main__ import BENCHMARKS
+from studies.benchmarks.__main__ import BENCHMARKS
 
 from tests.docs import pages
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.engine.test_agreement import TRUNCATION
-from tests.golden import __main__ as maker
-from tests.golden.cases import CASES, Case
-from tests.golden.engines import ENGINES, Length
-from tests.golden.records import FOLDER, PROBABILITIES, Golden, check_same, read, summarise, write
+from tools import golden as maker
+from tools.cases import CASES, Case
+from tools.engines import ENGINES, Length
+from tools.records import FOLDER, PROBABILITIES, Golden, check_same, read, summarise, write
 
 # Other seeds than those of the files: the same numbers again would show nothing. Eight chains, because a chain may
 # stay long on one side of a jump: short runs of few chains then believe their errors smaller than they are.

@@ -1,0 +1,1 @@
+"""The experiments of the paper: data, competitors, tables and figures. `python -m studies` runs them."""
