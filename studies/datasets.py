@@ -1,4 +1,7 @@
-"""The real data of the paper: Taipei house prices (fetched from UCI when not at hand) and S&P 500 closes (yours)."""
+"""The paper's real data: house prices in Taipei (fetched from UCI if absent) and S&P 500 closes (bring your own).
+
+Nothing of the data is part of the repository. The loaders check what they read.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from studies.problems import Floats, Problem
+
+Indices = NDArray[np.intp]
+Folder = str | os.PathLike[str] | None
 
 UCI_URL = "https://archive.ics.uci.edu/static/public/477/real+estate+valuation+data+set.zip"
 REAL_ESTATE_FILE = "real_estate.csv"
@@ -27,7 +33,7 @@ COLUMNS = (
     "longitude",
     "price_per_unit_area",
 )
-# Least and largest value of each column, as published.
+# Smallest and largest value of each column, as published.
 RANGES = (
     (2012.667, 2013.583),
     (0.0, 43.8),
@@ -45,47 +51,33 @@ CLOSES = {"2019-07-01": 2964.33, "2020-03-23": 2237.40, "2020-12-31": 3756.07, "
 
 
 class DataError(ValueError):
-    """Data are absent or not what they should be; the message says what to do.
-
-    Examples
-    --------
-    >>> try:
-    ...     load_sp500("a folder that is not there")
-    ... except DataError as error:
-    ...     print(str(error)[:21])
-    There is no sp500.csv
-    """
+    """Data are absent or not what was published; the message says what to do."""
 
 
 class Table(NamedTuple):
-    """Inputs (n, d) and output (n,), as published, not scaled.
-
-    Examples
-    --------
-    >>> Table(np.zeros((2, 1)), np.ones(2)).X.shape
-    (2, 1)
-    """
+    """Inputs, (n, d), and outputs, (n,)."""
 
     X: Floats
     y: Floats
 
 
-def load_real_estate(
-    folder: str | os.PathLike[str] | None = None, *, url: str = UCI_URL, cache: str | os.PathLike[str] | None = None
-) -> Table:
-    """Latitude and longitude, (414, 2), and price per unit area, (414,), of houses in New Taipei City.
+def load_real_estate(folder: Folder = None, *, url: str = UCI_URL, cache: Folder = None) -> Table:
+    """Return latitude and longitude, (414, 2), and price per unit area, (414,), of houses in New Taipei City.
 
     Parameters
     ----------
-    folder : holds real_estate.csv; by default the environment variable WIDESTABLE_DATA. Without a folder the archive is
-        fetched from UCI, once.
-    url, cache : where the archive is, and where to keep it (pooch's folder for this user by default).
+    folder : str, path or None
+        Folder that holds real_estate.csv; by default the environment variable WIDESTABLE_DATA. Without either, the
+        archive is fetched from UCI once.
+    url : str
+        Address of the archive.
+    cache : str, path or None
+        Where to keep the archive; by default pooch's folder for this user.
 
-    Examples
-    --------
-    >>> X, y = load_real_estate()  # doctest: +SKIP
-    >>> X.shape, y.shape  # doctest: +SKIP
-    ((414, 2), (414,))
+    Raises
+    ------
+    DataError
+        The data are absent or not what was published.
     """
     path = _find(folder, REAL_ESTATE_FILE)
     if path is not None:
@@ -95,7 +87,7 @@ def load_real_estate(
     elif _given(folder):
         raise DataError(
             f"There is no {REAL_ESTATE_FILE} in {_given(folder)}: put it there, or unset WIDESTABLE_DATA (and name no "
-            "folder) to have it fetched from UCI."
+            "folder) to fetch it from UCI."
         )
     else:
         table = _read_archive(_fetch(url, cache))
@@ -103,19 +95,19 @@ def load_real_estate(
     return Table(table[:, 4:6].copy(), table[:, 6].copy())
 
 
-def load_sp500(folder: str | os.PathLike[str] | None = None) -> Table:
-    """Days since 2019-07-01, (505, 1), and closing values of the S&P 500, (505,), to 2021-06-30.
+def load_sp500(folder: Folder = None) -> Table:
+    """Return days since 2019-07-01, (505, 1), and closing values of the S&P 500, (505,), to 2021-06-30.
 
     Parameters
     ----------
-    folder : holds sp500.csv, columns `date` (YYYY-MM-DD) and `close`; by default WIDESTABLE_DATA. No licence to
-        redistribute index values is known, so nothing is fetched.
+    folder : str, path or None
+        Folder that holds sp500.csv with the columns `date` (YYYY-MM-DD) and `close`; by default WIDESTABLE_DATA. We
+        know of no licence to redistribute index values, so nothing is fetched.
 
-    Examples
-    --------
-    >>> X, y = load_sp500("folder")  # doctest: +SKIP
-    >>> X.shape, y.shape  # doctest: +SKIP
-    ((505, 1), (505,))
+    Raises
+    ------
+    DataError
+        The data are absent or not what was published.
     """
     path = _find(folder, SP500_FILE)
     if path is None:
@@ -134,30 +126,31 @@ def load_sp500(folder: str | os.PathLike[str] | None = None) -> Table:
 # --- Finding and fetching --------------------------------------------------------------------------------
 
 
-def _given(folder: str | os.PathLike[str] | None) -> str:
+def _given(folder: Folder) -> str:
+    """Return the folder in use as text, empty if there is none."""
     return os.fspath(folder) if folder is not None else os.environ.get("WIDESTABLE_DATA", "")
 
 
-def _find(folder: str | os.PathLike[str] | None, name: str) -> Path | None:
+def _find(folder: Folder, name: str) -> Path | None:
     given = _given(folder)
     path = Path(given) / name
     return path if given and path.is_file() else None
 
 
-def _fetch(url: str, cache: str | os.PathLike[str] | None) -> Path:
-    """The archive, downloaded once. UCI publishes no checksum, so the contents are checked instead."""
+def _fetch(url: str, cache: Folder) -> Path:
+    """Download the archive, once. UCI publishes no checksum, so the contents are checked instead."""
     try:
         import pooch
     except ImportError as error:
         raise DataError(
-            'Fetching the data needs pooch: pip install "widestable[experiments]", or set WIDESTABLE_DATA to a '
+            'Fetching the data needs pooch: run pip install --editable ".[studies]", or set WIDESTABLE_DATA to a '
             f"folder that holds {REAL_ESTATE_FILE}."
         ) from error
     folder = Path(cache) if cache is not None else Path(pooch.os_cache("widestable"))
     pooch.get_logger().setLevel("WARNING")
     try:
         return Path(pooch.retrieve(url, known_hash=None, fname="real_estate.zip", path=folder))
-    except Exception as error:  # whatever the network does, the remedy is the same
+    except Exception as error:  # whatever went wrong, the remedy is the same
         raise DataError(
             f"The real-estate data could not be fetched from {url} ({type(error).__name__}): try again later, or put "
             f"{REAL_ESTATE_FILE} in a folder and set WIDESTABLE_DATA to it."
@@ -165,17 +158,17 @@ def _fetch(url: str, cache: str | os.PathLike[str] | None) -> Path:
 
 
 def _read_archive(path: Path) -> Floats:
-    """The numbers of the one xlsx in the archive; a broken archive is deleted, to be fetched again."""
+    """Read the one xlsx in the archive; a broken archive is deleted, so that the next run fetches it again."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise DataError('Reading the archive needs openpyxl: pip install "widestable[experiments]".') from error
+        raise DataError('Reading the archive needs openpyxl: run pip install --editable ".[studies]".') from error
     try:
         with zipfile.ZipFile(path) as archive:
             (name,) = (name for name in archive.namelist() if name.endswith(".xlsx"))
             sheet = load_workbook(io.BytesIO(archive.read(name)), read_only=True, data_only=True).active
             _, *rows = sheet.iter_rows(values_only=True)
-        # The first column numbers the rows.
+        # The first column holds row numbers.
         return _real_estate_numbers(COLUMNS, [row[1:] for row in rows if row[0] is not None], path.name)
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         path.unlink(missing_ok=True)
@@ -196,7 +189,7 @@ def _real_estate_numbers(header: Any, rows: list[Any], where: str) -> Floats:
         table = np.array(rows, dtype=float)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{where} holds a value that is no number ({error}): take the file from UCI, id 477."
+            f"{where} holds a value that is not a number ({error}): take the file from UCI, id 477."
         ) from error
     if table.shape != (N_HOUSES, len(COLUMNS)):
         raise DataError(
@@ -224,7 +217,7 @@ def _sp500_numbers(rows: list[dict[str, Any]], where: str) -> dict[str, float]:
         return {date.fromisoformat(row["date"]).isoformat(): float(row["close"]) for row in rows}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{where} could not be read ({error!r}): write columns date (YYYY-MM-DD) and close, one row a trading day."
+            f"{where} could not be read ({error!r}): write the columns date (YYYY-MM-DD) and close, one row per trading day."
         ) from error
 
 
@@ -235,3 +228,40 @@ def _check_sp500(closes: dict[str, float]) -> None:
     for day, close in CLOSES.items():
         if abs(closes.get(day, np.nan) - close) > 0.006 or day not in closes:
             raise DataError(f"{SP500_FILE} says {closes.get(day)} on {day}, expected {close}: {remedy}")
+
+
+# --- Training and test rows ------------------------------------------------------------------------------
+
+
+def standardise(table: Table) -> Table:
+    """Scale every column to mean 0 and s.d. 1 over the whole table, the units in which the paper reports errors."""
+    return Table(scaled_rows(table.X, table.X), (table.y - table.y.mean()) / table.y.std())
+
+
+def scaled_rows(X: Floats, like: Floats) -> Floats:
+    """Return rows of X, (m, d), in the units in which `like`, all inputs of a table, has mean 0 and s.d. 1."""
+    return np.asarray((X - like.mean(axis=0)) / like.std(axis=0))
+
+
+def random_rows(table: Table, split: int) -> tuple[Indices, Indices]:
+    """Return two thirds of the rows for training and a third for testing (the paper's 276/138 and 336/169)."""
+    order = np.random.default_rng([split, 0]).permutation(len(table.y))
+    n_train = len(table.y) * 2 // 3
+    return np.sort(order[:n_train]), np.sort(order[n_train:])
+
+
+def whole_locations(table: Table, split: int) -> tuple[Indices, Indices]:
+    """Return training and test rows of nearly these sizes that share no location."""
+    _, location = np.unique(table.X, axis=0, return_inverse=True)
+    location = location.ravel()
+    order = np.random.default_rng([split, 1]).permutation(location.max() + 1)
+    n_before = np.cumsum(np.bincount(location)[order])
+    n_train = len(table.y) * 2 // 3
+    in_training = np.isin(location, order[: int(np.searchsorted(n_before, n_train)) + 1])
+    return np.flatnonzero(in_training), np.flatnonzero(~in_training)
+
+
+def cut(table: Table, rows: tuple[Indices, Indices]) -> Problem:
+    """Return the problem with these training and test rows."""
+    train, test = rows
+    return Problem(table.X[train], table.y[train], table.X[test], table.y[test][None, :])

@@ -1,4 +1,4 @@
-"""What every method returns: a point prediction and quantiles of a new observation at each new row, and its scores."""
+"""What every method returns: a point prediction and quantiles of a new observation per new row. And its scores."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from widestable.diagnostics import convergence
-from studies.problems import Problem
-
-Floats = NDArray[np.float64]
+from studies.problems import Floats, Problem
+from widestable.diagnostics import Convergence, convergence
 
 # Middles of 100 slices of equal probability: the mean of a function over them is its integral over (0, 1).
 LEVELS = (np.arange(100) + 0.5) / 100.0
@@ -26,12 +23,18 @@ class Forecast:
 
     Attributes
     ----------
-    point : (m,) what the method would answer: the posterior median of f, or its like.
-    quantiles : (m, 100) of a new observation, at LEVELS.
-    ends : (m, 2) 5% and 95% quantile of a new observation.
-    f_draws : (chains, draws, m) draws of f in the order of the chains, when the method is a Markov chain.
-    n_iterations : iterations made in all, warm-up included.
-    info : numbers worth reporting, such as chosen or inferred parameters.
+    point : ndarray of shape (m,)
+        The method's point prediction: the posterior median of f, or the nearest thing to it.
+    quantiles : ndarray of shape (m, 100)
+        Quantiles of a new observation at LEVELS.
+    ends : ndarray of shape (m, 2)
+        Its 5% and 95% quantiles.
+    f_draws : ndarray of shape (chains, draws, m), or None
+        Draws of f in the order of the chains, if the method is a Markov chain.
+    n_iterations : int
+        All iterations, warm-up included.
+    info : dict
+        Numbers worth reporting, such as chosen or inferred parameters.
     """
 
     point: Floats
@@ -52,7 +55,7 @@ class Scaled(NamedTuple):
     y_scale: float
 
     def undo(self, forecast: Forecast) -> Forecast:
-        """The forecast in the units of y."""
+        """Return the forecast in the units of y."""
         parts = {name: getattr(forecast, name) for name in ("point", "quantiles", "ends", "f_draws")}
         moved = {name: self.y_mean + self.y_scale * part for name, part in parts.items() if part is not None}
         return replace(forecast, **moved)
@@ -67,20 +70,41 @@ def scale(X: Floats, y: Floats, X_new: Floats) -> Scaled:
 
 
 def from_normal(mean: Floats, sd: Floats) -> Forecast:
-    """Gaussian predictions; sd is that of a new observation, both (m,)."""
+    """Return a Gaussian forecast.
+
+    Parameters
+    ----------
+    mean, sd : ndarray of shape (m,)
+        Moments of a new observation.
+    """
     z = norm.ppf(np.concatenate([LEVELS, ENDS]))
     quantiles = mean[:, None] + sd[:, None] * z
     return Forecast(mean, quantiles[:, : LEVELS.size], quantiles[:, LEVELS.size :])
 
 
 def from_observations(y_draws: Floats, point: Floats) -> Forecast:
-    """Draws of a new observation, (draws, m), in any order."""
+    """Return a forecast from draws of a new observation.
+
+    Parameters
+    ----------
+    y_draws : ndarray of shape (draws, m)
+        In any order.
+    point : ndarray of shape (m,)
+    """
     quantiles = np.quantile(y_draws, np.concatenate([LEVELS, ENDS]), axis=0).T
     return Forecast(point, quantiles[:, : LEVELS.size], quantiles[:, LEVELS.size :])
 
 
 def from_draws(f: Floats, noise_sd: Floats, rng: np.random.Generator) -> Forecast:
-    """Draws of f, (chains, draws, m), and of the noise s.d., (chains, draws); the point is the median of f."""
+    """Return a forecast from draws of f; the point prediction is the median of f.
+
+    Parameters
+    ----------
+    f : ndarray of shape (chains, draws, m)
+    noise_sd : ndarray of shape (chains, draws)
+    rng : numpy.random.Generator
+        Source of the noise.
+    """
     y = f + noise_sd[:, :, None] * rng.standard_normal(f.shape)
     forecast = from_observations(y.reshape(-1, f.shape[2]), np.median(f, axis=(0, 1)))
     return replace(forecast, f_draws=f)
@@ -90,12 +114,13 @@ def from_draws(f: Floats, noise_sd: Floats, rng: np.random.Generator) -> Forecas
 
 
 def crps(quantiles: Floats, y: Floats) -> Floats:
-    """Continuous ranked probability score, `2 * integral of the pinball loss`, from quantiles at LEVELS, shape of y.
+    """Return the continuous ranked probability score, `2 * integral of the pinball loss`, in the shape of y.
 
     Parameters
     ----------
-    quantiles : (m, 100).
-    y : (..., m).
+    quantiles : ndarray of shape (m, 100)
+        Quantiles at LEVELS.
+    y : ndarray of shape (..., m)
 
     Examples
     --------
@@ -108,7 +133,7 @@ def crps(quantiles: Floats, y: Floats) -> Floats:
 
 
 def score(forecast: Forecast, problem: Problem) -> dict[str, Any]:
-    """MAE of each test set, its mean, CRPS, coverage and width of 90% intervals, MAE to the truth where known."""
+    """Return the MAE per test set and its mean, CRPS, coverage and width of 90% intervals, and MAE to a known truth."""
     lower, upper = forecast.ends.T
     mae_sets = np.abs(forecast.point - problem.y_new).mean(axis=1)
     inside = (lower <= problem.y_new) & (problem.y_new <= upper)
@@ -124,13 +149,19 @@ def score(forecast: Forecast, problem: Problem) -> dict[str, Any]:
     return found
 
 
+class Mixing(NamedTuple):
+    """How well a run mixed over several quantities."""
+
+    rhat: float  # the largest
+    ess: float  # the smallest
+    ess_tenth: float  # the 10th percentile: the slowest tenth of the quantities
+
+
+def judge_mixing(found: Convergence) -> Mixing:
+    """Return the worst R-hat and the smallest and slowest-tenth effective sample size."""
+    return Mixing(float(found.rhat.max()), float(found.ess.min()), float(np.percentile(found.ess, 10.0)))
+
+
 def mixing(forecast: Forecast) -> dict[str, float]:
-    """Worst R-hat and least and slowest-tenth effective sample size of f over the new rows; empty without chains."""
-    if forecast.f_draws is None:
-        return {}
-    found = convergence(forecast.f_draws)
-    return {
-        "rhat": float(found.rhat.max()),
-        "ess": float(found.ess.min()),
-        "ess_tenth": float(np.percentile(found.ess, 10.0)),
-    }
+    """Return how well f mixed over the new rows; nothing without chains."""
+    return {} if forecast.f_draws is None else judge_mixing(convergence(forecast.f_draws))._asdict()

@@ -1,4 +1,4 @@
-"""The nine simulated functions of the paper, their grids, noise and seeds."""
+"""Simulated data: the paper's nine functions, and two oblique jumps with any number of inputs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,27 @@ Floats = NDArray[np.float64]
 
 NOISE_SD = 0.5
 N_TEST_SETS = 100
+N_OBLIQUE_TEST_SETS = 20
 
 
 @dataclass(frozen=True)
 class SimulatedFunction:
-    """A truth and how the paper treats it.
+    """A true function and how the paper treats it.
 
     Attributes
     ----------
-    name, title : for files and commands; for tables.
-    n_inputs : 1 or 2.
-    alpha : alpha*, the stability index the paper settled on; nu* is 1 throughout.
-    truth : f at rows, (m, n_inputs) -> (m,).
-    has_jumps : whether f is discontinuous.
+    name : str
+        Used in file names and commands.
+    title : str
+        Used in tables.
+    n_inputs : int
+        1 or 2.
+    alpha : float
+        alpha*, the stability index that the paper settled on; nu* is 1 throughout.
+    truth : Callable
+        f at rows: (m, n_inputs) -> (m,).
+    has_jumps : bool
+        Whether f is discontinuous.
     """
 
     name: str
@@ -39,14 +47,17 @@ class SimulatedFunction:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows to learn from and rows to be judged at.
+    """Rows to learn from and rows to predict at.
 
     Attributes
     ----------
-    X, y : (n, d) and (n,).
-    X_new : (m, d).
-    y_new : (sets, m) observations at the new rows, one or more of each.
-    f_new : (m,) noise-free truth there, or None when it is not known.
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    X_new : ndarray of shape (m, d)
+    y_new : ndarray of shape (sets, m)
+        Observations at the new rows: one or more test sets.
+    f_new : ndarray of shape (m,), or None
+        Noise-free truth at the new rows, if it is known.
     """
 
     X: Floats
@@ -54,6 +65,14 @@ class Problem:
     X_new: Floats
     y_new: Floats
     f_new: Floats | None = None
+
+    @property
+    def target(self) -> Floats:
+        """What a point prediction should hit: the truth if it is known, otherwise the first test set."""
+        return self.y_new[0] if self.f_new is None else self.f_new
+
+
+# --- The paper's nine functions --------------------------------------------------------------------------
 
 
 def _step(is_high: NDArray[np.bool_]) -> Floats:
@@ -88,19 +107,19 @@ def _quadrants(X: Floats) -> Floats:
 
 
 def _diagonal(X: Floats) -> Floats:
-    return _step(_not_rounding(X[:, 0] + X[:, 1]) > 0.0)
+    return _step(_without_rounding(X[:, 0] + X[:, 1]) > 0.0)
 
 
 def _curved_edge(X: Floats) -> Floats:
-    return _step(_not_rounding(X[:, 0] ** 2 + 2.0 * X[:, 1] - 0.4) > 0.0)
+    return _step(_without_rounding(X[:, 0] ** 2 + 2.0 * X[:, 1] - 0.4) > 0.0)
 
 
 def _smooth_plane(X: Floats) -> Floats:
     return np.asarray(X[:, 0] ** 2 + X[:, 1] ** 2 - X[:, 0] * X[:, 1])
 
 
-def _not_rounding(value: Floats) -> Floats:
-    """Grid points on an edge belong to the lower side; sums like -1/3 + 1/3 must not decide by rounding."""
+def _without_rounding(value: Floats) -> Floats:
+    """Put grid points on an edge on its lower side: rounding in -1/3 + 1/3 must not decide."""
     return np.where(np.abs(value) < 1e-12, 0.0, value)
 
 
@@ -119,7 +138,7 @@ BY_NAME = {function.name: function for function in FUNCTIONS}
 
 
 def square_grid(side: int) -> Floats:
-    """`side` by `side` points on [-1, 1]^2, shape (side**2, 2).
+    """Return `side` by `side` points on [-1, 1]^2, shape (side**2, 2).
 
     Examples
     --------
@@ -134,14 +153,36 @@ def square_grid(side: int) -> Floats:
 
 
 def grids(n_inputs: int) -> tuple[Floats, Floats]:
-    """The paper's training and test rows: 40 and 100 on [-2, 2], or 7x7 and 9x9 on [-1, 1]^2."""
+    """Return the paper's training and test rows: 40 and 100 on [-2, 2], or 7x7 and 9x9 on [-1, 1]^2."""
     if n_inputs == 1:
         return np.linspace(-2.0, 2.0, 40)[:, None], np.linspace(-2.0, 2.0, 100)[:, None]
     return square_grid(7), square_grid(9)
 
 
+def observe(name: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the paper's training rows of a function, (n, d), and noisy outputs there, (n,).
+
+    Parameters
+    ----------
+    name : str
+        One of BY_NAME.
+    rng : numpy.random.Generator
+        Source of the noise.
+    """
+    function = BY_NAME[name]
+    X, _ = grids(function.n_inputs)
+    return X, function.truth(X) + NOISE_SD * rng.standard_normal(len(X))
+
+
 def simulate(name: str, repeat: int) -> Problem:
-    """Training set number `repeat` of a function, and 100 noisy test sets, which are the same for every `repeat`.
+    """Return one training set of a function and 100 noisy test sets, which are the same for every `repeat`.
+
+    Parameters
+    ----------
+    name : str
+        One of BY_NAME.
+    repeat : int
+        Number of the training set.
 
     Examples
     --------
@@ -150,9 +191,57 @@ def simulate(name: str, repeat: int) -> Problem:
     ((49, 2), (81, 2), (100, 81))
     """
     function = BY_NAME[name]
-    X, X_new = grids(function.n_inputs)
+    _, X_new = grids(function.n_inputs)
     f_new = function.truth(X_new)
     train, test = (np.random.default_rng([zlib.crc32(name.encode()), *key]) for key in ((0, repeat), (1,)))
-    y = function.truth(X) + NOISE_SD * train.standard_normal(len(X))
     y_new = f_new + NOISE_SD * test.standard_normal((N_TEST_SETS, len(X_new)))
-    return Problem(X, y, X_new, y_new, f_new)
+    return Problem(*observe(name, train), X_new, y_new, f_new)
+
+
+# --- Any number of rows and inputs -----------------------------------------------------------------------
+
+
+def oblique(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return two oblique jumps plus a sine, with rows from N(0, I).
+
+    The first jump, of size 5, has a random direction; the second, of size 3, involves the first two inputs.
+
+    Parameters
+    ----------
+    n, d : int
+        Training rows and inputs, at least 2 inputs.
+    seed : int
+        The training data depend on it alone, whatever `n_new` is.
+    n_new : int
+        Rows to predict at, with 20 test sets.
+
+    Examples
+    --------
+    >>> problem = oblique(30, 5, n_new=10)
+    >>> problem.X.shape, problem.y_new.shape
+    ((30, 5), (20, 10))
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    first, second = rng.standard_normal(d), np.zeros(d)
+    second[:2] = 0.8, -0.6
+
+    def truth(X: Floats) -> Floats:
+        jumps = 5.0 * (X @ first / np.linalg.norm(first) > 0.2) + 3.0 * (X @ second > -0.3)
+        return np.asarray(jumps + np.sin(2.0 * X[:, 0]))
+
+    y = truth(X) + NOISE_SD * rng.standard_normal(n)
+    X_new = rng.standard_normal((n_new, d))
+    f_new = truth(X_new)
+    return Problem(X, y, X_new, f_new + NOISE_SD * rng.standard_normal((N_OBLIQUE_TEST_SETS, n_new)), f_new)
+
+
+def evenly_spread(n: int, count: int) -> NDArray[np.intp]:
+    """Return `count` of the numbers 0 to n - 1, evenly spread.
+
+    Examples
+    --------
+    >>> evenly_spread(9, 3)
+    array([0, 4, 8])
+    """
+    return np.linspace(0, n - 1, count).astype(np.intp)

@@ -1,1 +1,1 @@
-"""Ratios of speed and mixing between two things measured in one run. Never part of the tests."""
+"""Ratios of speed and mixing between things measured in one run: `python -m studies.benchmarks` (`make bench`)."""

@@ -1,46 +1,81 @@
-"""Run benchmarks by name, or all of them: `python -m benchmarks [NAME ...] [--list]`.
+"""`python -m studies.benchmarks [NAME [ARGUMENT ...]]`: run one benchmark, or all of them without a name.
 
-Into a file, tables are written as Markdown: `python -m benchmarks convergence > table.md`.
+Into a file, tables are written as Markdown: `python -m studies.benchmarks convergence > table.md`.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
-# Name and what its table answers, quickest first.
+from studies.benchmarks.convergence import convergence
+from studies.benchmarks.growth import few_rows, many_rows, predictions
+from studies.benchmarks.low_rank import low_rank
+from studies.benchmarks.speed import beside_bart, beside_published, blends
+from studies.benchmarks.three_jumps import three_jumps
+from studies.benchmarks.units import units
+from studies.datasets import DataError
+
+
+class Benchmark(NamedTuple):
+    """A function that prints tables, and the question that they answer."""
+
+    run: Callable[..., None]
+    about: str
+
+
+# Quickest first.
 BENCHMARKS = {
-    "growth": "time and memory of a sweep as the number of rows doubles",
-    "convergence": "sweeps, R-hat, ESS and errors on every problem, beside BART, a Gaussian process and a forest",
-    "bart": "time to convergence beside four BART chains, on real estate; three jumps beside that",
-    "plans": "which blend of moves gives most effective samples a second",
-    "three_jumps": "coverage and error on 50 simulated data sets, beside a Gaussian process",
-    "units": "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART",
-    "predict_rows": "memory and time of predicting 100 000 rows",
-    "many_rows": "time and memory up to 100 000 rows, and effective samples a second there beside BART",
-    "low_rank": "what a remainder of low rank moves, beside the whole kernel",
-    "engines": "effective samples a second of the jump engine over the published algorithm",
+    "growth": Benchmark(few_rows, "time and memory of a sweep as the number of rows doubles"),
+    "convergence": Benchmark(
+        convergence, "sweeps, R-hat, ESS and errors on every problem, beside BART, a Gaussian process and a forest"
+    ),
+    "bart": Benchmark(beside_bart, "time to convergence beside four BART chains on real estate, and on three jumps"),
+    "plans": Benchmark(blends, "which blend of moves gives the most effective samples per second"),
+    "three_jumps": Benchmark(three_jumps, "coverage and error on 50 simulated data sets, beside Gaussian processes"),
+    "units": Benchmark(units, "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART"),
+    "predict_rows": Benchmark(predictions, "memory and time of predicting 100 000 rows"),
+    "many_rows": Benchmark(
+        many_rows, "time and memory up to 100 000 rows, and effective samples per second there beside BART"
+    ),
+    "low_rank": Benchmark(low_rank, "what a remainder of low rank changes, beside the whole kernel"),
+    "engines": Benchmark(beside_published, "effective samples per second of the jump engine over Algorithm 1"),
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
-    parser.add_argument("--list", action="store_true", help="say what each one answers")
-    arguments = parser.parse_args()
-    unknown = sorted(set(arguments.names) - BENCHMARKS.keys())
-    if unknown:
-        parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    for name in arguments.names or BENCHMARKS:
-        print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
-        if not arguments.list:
-            started = time.perf_counter()
-            try:
-                importlib.import_module(f"benchmarks.{name}").main()
-            except FileNotFoundError as missing:
-                print(f"skipped: {missing}", flush=True)
-            print(f"({time.perf_counter() - started:.0f} s)", flush=True)
+def run(name: str, arguments: list[int | str]) -> None:
+    """Run one benchmark, or say why it is skipped."""
+    benchmark = BENCHMARKS[name]
+    print(f"\n{name}: {benchmark.about}", flush=True)
+    started = time.perf_counter()
+    try:
+        benchmark.run(*arguments)
+    except DataError as missing:
+        print(f"skipped: {missing}", flush=True)
+    print(f"({time.perf_counter() - started:.0f} s)", flush=True)
+
+
+def main(words: list[str] | None = None) -> None:
+    """Read the command line."""
+    listed = "\n".join(f"  {name:12} {benchmark.about}" for name, benchmark in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.benchmarks",
+        description=__doc__,
+        epilog=f"benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="all without a name")
+    parser.add_argument(
+        "arguments", nargs="*", metavar="ARGUMENT", help="of its function, such as a number of data sets or a problem"
+    )
+    given = parser.parse_args(words)
+    if given.name is not None and given.name not in BENCHMARKS:
+        parser.error(f"there is no benchmark {given.name!r}: choose from {', '.join(BENCHMARKS)}")
+    arguments = [int(word) if word.isdecimal() else word for word in given.arguments]
+    for name in [given.name] if given.name else BENCHMARKS:
+        run(name, arguments)
 
 
 if __name__ == "__main__":

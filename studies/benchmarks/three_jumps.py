@@ -1,11 +1,7 @@
-"""Coverage and error on simulated three-jump data, beside Gaussian-process regression by maximum likelihood.
-
-python -m benchmarks.three_jumps [number of data sets, 50 by default] [threads, 1 by default]
-"""
+"""Coverage and error over many data sets of the demo, three jumps, beside Gaussian processes by maximum likelihood."""
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
@@ -18,7 +14,7 @@ SMOOTHNESS = (1.5, 2.5)
 
 
 def run_one(seed: int, n_jobs: int = 1) -> tuple[list[Score], bool]:
-    """Ours and two Gaussian processes on the data set of a seed, and whether our chains converged."""
+    """Return scores of ours and of two Gaussian processes on one data set, and whether our chains converged."""
     example = simulate(np.random.default_rng(seed))
     model = StableRegressor(random_state=seed, n_jobs=n_jobs)
     with warnings.catch_warnings():
@@ -28,7 +24,7 @@ def run_one(seed: int, n_jobs: int = 1) -> tuple[list[Score], bool]:
     return [judge(example, outcome) for outcome in outcomes], bool(model.posterior_.converged)
 
 
-def main(n_sets: int = 50, n_jobs: int = 1) -> None:
+def three_jumps(n_sets: int = 50, n_jobs: int = 1) -> None:
     """Print averages over the data sets."""
     results = [run_one(seed, n_jobs) for seed in range(n_sets)]
     for scores in zip(*(scores for scores, _ in results), strict=True):
@@ -37,7 +33,3 @@ def main(n_sets: int = 50, n_jobs: int = 1) -> None:
         print(f"{scores[0].name:30} MAE {mean[0]:.4f}  CRPS {mean[1]:.4f}  ", end="")
         print(f"coverage of 90% intervals {mean[2]:.3f} (standard error {error[2]:.3f})  {mean[3]:.1f} s")
     print(f"converged: {sum(converged for _, converged in results)} of {n_sets}")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

@@ -1,1 +1,1 @@
-"""Simulation-based calibration: data from the prior, then ranks of the truth among posterior draws."""
+"""Simulation-based calibration, `python -m studies.calibration` (`make sbc`): ranks of the truth among posterior draws."""

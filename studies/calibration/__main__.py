@@ -1,4 +1,4 @@
-"""`python -m studies.calibration`: what `make sbc` runs."""
+"""`python -m studies.calibration`: run simulations, keep their results, write the page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Kinds = Annotated[list[str] | None, typer.Argument(help="sign, smooth, gibbs; al
 
 def sbc(
     kinds: Kinds = None,
-    simulations: Annotated[int, typer.Option(help="Of each kind.")] = 1000,
-    repeats: Annotated[int, typer.Option(help="Training sets of each of the nine functions.")] = 5,
-    cache: Annotated[Path, typer.Option(help="Folder where finished simulations are kept.")] = Path("run/calibration"),
+    simulations: Annotated[int, typer.Option(help="Simulations per kind.")] = 1000,
+    repeats: Annotated[int, typer.Option(help="Training sets per simulated function.")] = 5,
+    cache: Annotated[Path, typer.Option(help="Folder where results are kept.")] = Path("run/calibration"),
     out: Annotated[Path, typer.Option(help="The page.")] = Path("docs/calibration.md"),
     n_jobs: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> None:
-    """Simulation-based calibration. What is finished is kept: the same command goes on after Ctrl-C."""
+    """Run simulation-based calibration and write the page. After Ctrl-C, the same command continues."""
     chosen = kinds or list(study.SETTINGS)
     if unknown := [kind for kind in chosen if kind not in study.SETTINGS]:
         typer.echo(f"There is no kind {unknown[0]!r}: choose from {', '.join(study.SETTINGS)}.", err=True)

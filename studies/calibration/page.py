@@ -1,4 +1,4 @@
-"""docs/calibration.md and its figures, from kept results alone."""
+"""Write docs/calibration.md and its figures from kept results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from studies.calibration.simulations import COVERAGES, LARGEST_Y, N_ATOMS
+from studies.calibration.simulations import COVERAGES, LARGEST_Y
 from studies.calibration.uniformity import band, judge, pointwise
-from studies.pieces import Result
+from studies.results import markdown_table
+from studies.runner import Result
+from studies.sampling import N_ATOMS
 
 Results = dict[str, list[Result]]
 
@@ -21,21 +23,32 @@ TITLES = {
 }
 INTRODUCTION = f"""# Calibration
 
-Parameters are drawn from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy), f by another
-route than the jump engine's (the exact partition, or a wide network; the blocked sampler shares the partition, not how
-it draws), then data at 15 rows, not standardised. If a sampler is right, the rank of the true
-value among nearly independent posterior draws is uniform. The jump engine keeps {N_ATOMS:g} atoms on average, its
-default. Data with some |y| above {LARGEST_Y:g} are drawn again, which depends on y alone and keeps this true.
-The largest step is the largest difference of f between neighbouring rows. `make sbc` makes this page; what is
-finished is kept and not run again.
+Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy), then
+f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the exact
+partition, or from a wide network. (The blocked sampler uses the same partition, but draws in another way.) If a sampler
+is right, the rank of the true value among nearly independent posterior draws is uniform. The jump engine keeps
+{N_ATOMS:g} atoms on average, its default. Data with some |y| above {LARGEST_Y:g} are drawn again; this depends on y
+alone, so the ranks stay uniform. The largest step is the largest difference of f between neighbouring rows. `make sbc`
+writes this page; finished simulations are kept and not run again.
 
-p-values of uniformity: chi-square in 20 bins, Kolmogorov-Smirnov, and simultaneous bands around the distribution
-function of the ranks (the pictures show it minus its diagonal, with the 95% band).
+The tables show p-values of uniformity: chi-square in 20 bins, Kolmogorov-Smirnov, and simultaneous bands around the
+distribution function of the ranks. The pictures show this function minus its diagonal, with the 95% band.
 """
 
 
 def write_page(path: Path, results: Results, n_draws: dict[str, int], functions: Results) -> None:
-    """Write the page, and a picture of each kind beside it; `n_draws` is what the truths of a kind are ranked among."""
+    """Write the page, and one picture per kind beside it.
+
+    Parameters
+    ----------
+    path : Path
+    results : dict
+        Results of the simulations by kind.
+    n_draws : dict
+        Draws that a truth is ranked among, by kind.
+    functions : dict
+        Coverage on simulated functions, by title.
+    """
     parts = [INTRODUCTION]
     for kind, found in results.items():
         if found:
@@ -46,20 +59,19 @@ def write_page(path: Path, results: Results, n_draws: dict[str, int], functions:
 
 
 def ranks_of(results: list[Result]) -> dict[str, Any]:
-    """Ranks by quantity, each of shape (simulations,)."""
+    """Return the ranks by quantity, each of shape (simulations,)."""
     return {name: np.array([r["ranks"][name] for r in results]) for name in results[0]["ranks"]}
 
 
 def _section(kind: str, results: list[Result], n_draws: int) -> str:
     n_redrawn = sum(r["n_redrawn"] for r in results)
-    lines = [
+    rows = [[name, *(f"{p:.3f}" for p in judge(ranks, n_draws))] for name, ranks in ranks_of(results).items()]
+    parts = [
         f"## {TITLES[kind]}\n",
         f"{len(results)} simulations, ranks among {n_draws} draws; {n_redrawn} data sets were drawn again.\n",
+        markdown_table(["quantity", "chi-square", "Kolmogorov-Smirnov", "bands"], rows),
     ]
-    lines += ["| quantity | chi-square | Kolmogorov-Smirnov | bands |", "|---|---|---|---|"]
-    for name, ranks in ranks_of(results).items():
-        lines.append("| " + " | ".join([name, *(f"{p:.3f}" for p in judge(ranks, n_draws))]) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(parts) + "\n"
 
 
 def _picture(path: Path, kind: str, results: list[Result], n_draws: int) -> str:
@@ -85,10 +97,10 @@ def _picture(path: Path, kind: str, results: list[Result], n_draws: int) -> str:
 
 
 def _coverage(results: Results, functions: Results) -> str:
-    lines = ["| data | " + " | ".join(f"{c:.0%}" for c in COVERAGES) + " | intervals |", "|---" * 6 + "|"]
+    rows = []
     for name, found in [*((f"prior, {kind}", r) for kind, r in results.items()), *functions.items()]:
         if found:
             inside = np.concatenate([np.asarray(r["inside"], dtype=float).reshape(-1, len(COVERAGES)) for r in found])
-            means = " | ".join(f"{value:.3f}" for value in inside.mean(axis=0))
-            lines.append(f"| {name} | {means} | {found[0].get('n_each', 1) * len(inside)} |")
-    return "\n".join(lines) + "\n"
+            means = [f"{value:.3f}" for value in inside.mean(axis=0)]
+            rows.append([name, *means, str(found[0].get("n_each", 1) * len(inside))])
+    return markdown_table(["data", *(f"{c:.0%}" for c in COVERAGES), "intervals"], rows) + "\n"

@@ -1,42 +1,34 @@
-"""One simulation: parameters, function and data from the prior, then a posterior, then ranks of what was drawn."""
+"""One simulation: draw parameters, function and data from the prior, sample the posterior, rank the truth in it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from widestable.engine import run
-from widestable.engine.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
-from widestable.exact import build_partition, posterior_predictive
 from studies.calibration.uniformity import rank
-from studies.methods.jumps import draws_at
-from studies.pieces import Result
+from studies.problems import Floats
+from studies.runner import Result
+from studies.sampling import LOG_NU_SD, draw_sharpness, draws_at, start
+from widestable.exact import build_partition, posterior_predictive
 from widestable.inputs import check_training
 from widestable.network import draw_network, kernel_diagonal
-from widestable.posterior import Posterior
 from widestable.stable import draw_log_positive
 
-Floats = NDArray[np.float64]
-
 ALPHA_RANGE = (0.5, 1.95)
-# Depends on y alone, so leaving such data out keeps the test valid.
+# Redrawing depends on y alone, so it keeps the test valid.
 LARGEST_Y = 1e8
 X = np.linspace(-2.0, 2.0, 15)[:, None]
 X_NEW = np.array([[-1.1], [0.35], [2.6]])
 WIDTH = 10_000
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_CHAINS = 2
-# The default of StableRegressor: what users run is what is calibrated.
-N_ATOMS = 30.0
 KINDS = ("sign", "smooth", "gibbs", "broken")
 
 
 class Length(NamedTuple):
-    """Sweeps before the first draw and between two, and how many draws the truth is ranked among."""
+    """Sweeps before the first draw, sweeps per draw, and the number of draws that the truth is ranked among."""
 
     n_warm: int
     thin: int
@@ -44,7 +36,7 @@ class Length(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What was drawn."""
+    """What was drawn from the prior."""
 
     alpha: float
     log_nu: float
@@ -56,20 +48,20 @@ class Truth(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Posterior draws, nearly independent: of each quantity, by name; then ends of intervals, (3, coverages, 2)."""
+    """Nearly independent posterior draws of each quantity by name, and the ends of intervals, (3, coverages, 2)."""
 
     quantities: dict[str, Floats]
     ends: Floats
 
 
 def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) -> Truth:
-    """From the prior, again until no |y| is above 1e8."""
+    """Draw from the prior until no |y| is above LARGEST_Y."""
     n_redrawn = 0
     while True:
         index = float(rng.uniform(*ALPHA_RANGE)) if alpha is None else alpha
         sharpness, log_nu = math.inf, LOG_NU_SD * float(rng.standard_normal())
         if kind == "smooth":
-            sharpness = float(rng.choice(SHARPNESS_GRID, p=np.exp(log_prior_sharpness(SHARPNESS_GRID))))
+            sharpness = draw_sharpness(rng)
             log_nu -= math.log(kernel_diagonal(X, sharpness).mean())
         log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
         f = draw_function(index, math.exp(log_nu), sharpness, rng)
@@ -80,7 +72,7 @@ def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) 
 
 
 def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Generator) -> Floats:
-    """f at X and X_NEW: on the exact partition for sign units, from a wide network for smooth ones."""
+    """Draw f at X and X_NEW: on the exact partition for sign units, from a wide network for smooth ones."""
     rows = np.concatenate([X, X_NEW])
     if math.isfinite(sharpness):
         return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, rng=rng, sharpness=sharpness)[0])
@@ -90,23 +82,19 @@ def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Gene
 
 
 def largest_step(f: Floats) -> Floats:
-    """Largest |f(x_i+1) - f(x_i)| over neighbouring training rows, shape (draws,)."""
+    """Return the largest |f(x_i+1) - f(x_i)| over neighbouring training rows, shape (draws,)."""
     return np.asarray(np.abs(np.diff(f, axis=1)).max(axis=1))
 
 
 def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
-    """The jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
-    # The broken one counts every row twice: it believes the data too much.
+    """Run the jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
+    # The broken sampler counts every row twice, so it trusts the data too much.
     weight = np.full(len(X), 2.0) if kind == "broken" else None
     data = check_training(X, truth.y[: len(X)], weight, standardize=False)
     sharpness = None if kind == "smooth" else math.inf
-    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS, sharpness=sharpness)
-    model = model._replace(alpha_low=ALPHA_RANGE[0], alpha_high=ALPHA_RANGE[1])
-    setup = run.Setup(model, 1)
-    sample = run.start(model, np.random.SeedSequence(seed).spawn(N_CHAINS))
-    sample = replace(run.warm_up(sample, setup, how.n_warm), thin=how.thin)
-    sample = run.extend(sample, setup, how.thin * (how.n_draws // N_CHAINS + 1))
-    posterior = Posterior.from_sample(data, model, sample)
+    chains = start(data, n_chains=N_CHAINS, seed=seed, sharpness=sharpness, alpha_range=ALPHA_RANGE)
+    chains = chains.warm_up(how.n_warm).extend(how.thin * (how.n_draws // N_CHAINS + 1), how.thin)
+    posterior = chains.posterior()
     f_new = draws_at(posterior, X_NEW, np.random.default_rng([seed, 1])).reshape(-1, len(X_NEW))
     f = posterior.f.reshape(f_new.shape[0], -1)
     quantities = {
@@ -121,7 +109,7 @@ def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
 
 
 def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
-    """The blocked sampler on the exact partition, alpha and nu given."""
+    """Run the blocked sampler on the exact partition, with alpha and nu given."""
     found = posterior_predictive(
         X, truth.y[: len(X)], X_NEW, alpha=truth.alpha, nu=math.exp(truth.log_nu), sampler="gibbs",
         iterations=how.n_warm + how.thin * how.n_draws, burn_in=how.n_warm, rng=np.random.default_rng([seed, 2]),
@@ -133,17 +121,21 @@ def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
     return _with_new_rows(quantities, found.f_new[kept], np.sqrt(sigma2), seed)
 
 
+def interval_ends() -> Floats:
+    """Return the probabilities at the ends of central intervals, shape (coverages, 2)."""
+    return np.array([[0.5 - c / 2.0, 0.5 + c / 2.0] for c in COVERAGES])
+
+
 def _with_new_rows(quantities: dict[str, Floats], f_new: Floats, noise_sd: Floats, seed: int) -> Draws:
     places = {f"f({x:g})": f_new[:, j] for j, x in enumerate(X_NEW[:, 0])}
-    # Many noises for each draw, so that the interval is that of the mixture.
+    # Many noise values per draw bring the interval close to that of the mixture.
     noise = np.random.default_rng([seed, 3]).standard_normal((50, *f_new.shape))
     y = (f_new + noise_sd[:, None] * noise).reshape(-1, f_new.shape[1])
-    tails = np.array([[0.5 - c / 2.0, 0.5 + c / 2.0] for c in COVERAGES])
-    return Draws(quantities | places, np.quantile(y, tails, axis=0).transpose(2, 0, 1))
+    return Draws(quantities | places, np.quantile(y, interval_ends(), axis=0).transpose(2, 0, 1))
 
 
 def truth_of(truth: Truth, name: str) -> float:
-    """The true value of a quantity, by its name."""
+    """Return the true value of a quantity."""
     by_name = {"alpha": truth.alpha, "log nu": truth.log_nu, "log sigma2": truth.log_sigma2}
     by_name |= {"sharpness": truth.sharpness, "largest step": float(largest_step(truth.f[None, : len(X)])[0])}
     by_name |= {f"f({x:g})": truth.f[len(X) + j] for j, x in enumerate(X_NEW[:, 0])}
@@ -151,7 +143,19 @@ def truth_of(truth: Truth, name: str) -> float:
 
 
 def simulate(kind: str, repeat: int, n_warm: int, thin: int, n_draws: int, alpha: float | None = None) -> Result:
-    """Ranks of the truth among the draws, and which intervals held a new observation."""
+    """Return the ranks of the truth among posterior draws, and which intervals contained a new observation.
+
+    Parameters
+    ----------
+    kind : str
+        One of KINDS.
+    repeat : int
+        Number of the simulation, which determines its seed.
+    n_warm, thin, n_draws : int
+        As in `Length`.
+    alpha : float or None
+        None to draw it from its prior.
+    """
     seed = KINDS.index(kind) * 10**6 + repeat
     rng = np.random.default_rng([seed, 0])
     truth = draw_truth(kind, rng, alpha)

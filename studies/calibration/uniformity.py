@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
+from studies.problems import Floats
+
 Ints = NDArray[np.int64]
 
 N_BINS = 20
@@ -30,7 +31,14 @@ class Verdict(NamedTuple):
 
 
 def rank(truth: float, draws: Floats, rng: np.random.Generator) -> int:
-    """How many draws lie below the truth, 0 to len(draws); ties are broken at random.
+    """Return how many draws lie below the truth, 0 to len(draws); ties are broken at random.
+
+    Parameters
+    ----------
+    truth : float
+    draws : ndarray of shape (n,)
+    rng : numpy.random.Generator
+        Breaks ties.
 
     Examples
     --------
@@ -42,7 +50,15 @@ def rank(truth: float, draws: Floats, rng: np.random.Generator) -> int:
 
 
 def judge(ranks: Ints, n_draws: int) -> Verdict:
-    """p-values that `ranks`, each among `n_draws` draws, are uniform on 0..n_draws; n_draws + 1 in whole bins of 20."""
+    """Return the p-values of the hypothesis that ranks are uniform on 0, ..., n_draws.
+
+    Parameters
+    ----------
+    ranks : ndarray of int
+        Ranks, each among `n_draws` draws.
+    n_draws : int
+        One less than a multiple of 20, so that the bins are equal.
+    """
     counts = np.bincount(ranks * N_BINS // (n_draws + 1), minlength=N_BINS)
     places = (ranks + np.random.default_rng(0).random(ranks.size)) / (n_draws + 1)
     reference = reference_gaps(ranks.size, n_draws)
@@ -51,13 +67,13 @@ def judge(ranks: Ints, n_draws: int) -> Verdict:
 
 
 def pointwise(ranks: Ints, n_draws: int) -> tuple[Ints, Floats]:
-    """Ranks below each possible value, and the probability of that."""
+    """Return the number of ranks up to each value but the last, and the probability of such a rank."""
     below = np.cumsum(np.bincount(ranks, minlength=n_draws + 1))[:-1]
     return below, np.arange(1, n_draws + 1) / (n_draws + 1)
 
 
 def gap(ranks: Ints, n_draws: int) -> float:
-    """The least two-sided pointwise p-value of the distribution function (Säilynoja, Bürkner and Vehtari 2022)."""
+    """Return the smallest two-sided pointwise p-value of the distribution function (Säilynoja et al. 2022)."""
     below, probability = pointwise(ranks, n_draws)
     law = stats.binom(ranks.size, probability)
     return float(np.min(2.0 * np.minimum(law.cdf(below), law.sf(below - 1))))
@@ -65,13 +81,18 @@ def gap(ranks: Ints, n_draws: int) -> float:
 
 @cache
 def reference_gaps(n_ranks: int, n_draws: int) -> Floats:
-    """The same for uniform ranks, sorted."""
+    """Return the gaps of 1000 sets of uniform ranks, sorted."""
     rng = np.random.default_rng([n_ranks, n_draws])
     return np.sort([gap(rng.integers(0, n_draws + 1, n_ranks), n_draws) for _ in range(N_REFERENCE)])
 
 
 def band(n_ranks: int, n_draws: int, coverage: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Places, lower and upper end of the band that holds whole distribution functions with this probability."""
+    """Return the band that contains a whole distribution function of uniform ranks with a given probability.
+
+    Returns
+    -------
+    places, lower, upper : ndarray of shape (n_draws,)
+    """
     level = float(np.quantile(reference_gaps(n_ranks, n_draws), 1.0 - coverage))
     probability = np.arange(1, n_draws + 1) / (n_draws + 1)
     law = stats.binom(n_ranks, probability)

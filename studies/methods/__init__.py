@@ -1,4 +1,4 @@
-"""Every method of the comparison, with one face: (X, y, X_new, seed, **settings) -> Forecast."""
+"""Every method of the comparison behind one interface: (X, y, X_new, seed, **settings) -> Forecast."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from studies.forecasts import Forecast
-from studies.methods.bart import bart
 from studies.methods.bayes_nnet import bayes_nnet
-from studies.methods.forest import forest
-from studies.methods.gp_bayes import gp_bayes
-from studies.methods.gp_ml import gp_ml
-from studies.methods.jumps import jumps
-from studies.methods.published import published
+from studies.methods.gaussian_process import gp_bayes, gp_ml
+from studies.methods.ours import jumps, published
+from studies.methods.trees import bart, forest
 
 __all__ = ["METHODS", "STABLE", "Method"]
 
 
 class Method(NamedTuple):
-    """A method; raise `version` when a change of its code changes its answers: old results are then not reused."""
+    """A method. Raise `version` when a change of code changes the answers, so that old results are not reused."""
 
     title: str
     fit: Callable[..., Forecast]

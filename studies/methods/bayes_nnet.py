@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from studies.forecasts import Floats, Forecast, Scaled, crps, from_draws, scale
-from studies.methods.accelerator import prepare_jax
+from studies.forecasts import Forecast, Scaled, crps, from_draws, scale
+from studies.methods.jax_setup import prepare_jax
+from studies.problems import Floats
 
 N_UNITS = 100
 N_DRAWS = 2000
@@ -20,29 +21,29 @@ PARTS = ("hidden", "bias", "output", "offset", "noise")
 
 
 def bayes_nnet(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: int, n_steps: int) -> Forecast:
-    """One hidden layer of 100 tanh units, independent Gaussians for all weights; the point is the predictive mean.
+    """Fit independent Gaussians to the weights of one hidden layer of 100 tanh units; predict the mean.
 
-    The authors' script has priors of s.d. 0.1 on every weight, minimises squared error plus 0.02 times the mean KL
-    divergence by Adam with step 0.01 in 3000 steps, and has no noise variance, so it gives no intervals. Here the data
-    are standardised, the objective is the evidence lower bound of a model with unknown noise (half-normal(1)), hidden
-    weights have prior s.d. 2, output weights 1 / sqrt(100), the step of Adam falls from 0.01 to 0.0001, and the best of
-    several starts is taken. As in their script the divergence is given less than its full weight, without which so
-    small data sets leave the network at its prior: the weight is 1, 0.1, 0.03 or 0.01, whichever has the smallest CRPS
-    on a held-out fifth of the training rows.
+    The authors' script has priors of s.d. 0.1 on every weight. It minimises squared error plus 0.02 times the mean KL
+    divergence, in 3000 steps of Adam of size 0.01. It has no noise variance, so it gives no intervals. Here the data are
+    standardised, and the objective is the evidence lower bound of a model with unknown noise (half-normal(1)). Hidden
+    weights have prior s.d. 2, output weights 1 / sqrt(100). The step of Adam falls from 0.01 to 0.0001, and the best of
+    several starts is taken. As in their script, the divergence gets less than its full weight; with the full weight,
+    data sets this small leave the network at its prior. The weight is 1, 0.1, 0.03 or 0.01, whichever has the smallest
+    CRPS on a held-out fifth of the training rows.
     """
     data = scale(X, y, X_new)
     weight = _choose_weight(data, seed, n_steps)
     counts = np.full(len(data.y), 1.0 / weight)
     f, noise, losses = _predict(data, data.X_new, seed, counts, n_restarts, n_steps)
     forecast = from_draws(f[None], noise[None], np.random.default_rng(seed))
-    # Draws are independent, there is no chain to judge; the authors report the mean.
+    # The draws are independent, so there is no chain to judge. The authors report the mean.
     n_iterations = (n_restarts + len(WEIGHTS)) * n_steps
     info = {"kl_weight": weight, "loss": min(losses), "worst_loss": max(losses)}
     return data.undo(replace(forecast, point=f.mean(axis=0), f_draws=None, n_iterations=n_iterations, info=info))
 
 
 def _choose_weight(data: Scaled, seed: int, n_steps: int) -> float:
-    """The weight of the divergence with the smallest CRPS on a held-out fifth of the rows."""
+    """Return the weight of the divergence with the smallest CRPS on a held-out fifth of the rows."""
     held_out = np.random.default_rng([seed, 1]).permutation(len(data.y)) < len(data.y) // 5
 
     def loss(weight: float) -> float:
@@ -57,7 +58,7 @@ def _choose_weight(data: Scaled, seed: int, n_steps: int) -> float:
 def _predict(
     data: Scaled, X_new: Floats, seed: int, counts: Floats, n_restarts: int, n_steps: int
 ) -> tuple[Floats, Floats, list[float]]:
-    """Draws of f (draws, m) and of the noise s.d. (draws,) of the best start; the final loss of every start."""
+    """Return draws of f, (draws, m), and of the noise s.d., (draws,), from the best start, and the loss of every start."""
     jax = prepare_jax()
     rng = np.random.default_rng(seed)
     train = _compiled_training(n_steps, data.X.shape[1])
@@ -69,7 +70,7 @@ def _predict(
 
 
 def _starting_point(n_inputs: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Means of the weights drawn from their priors, so that starts differ; all spreads small."""
+    """Draw the means of the weights from their priors, so that starts differ; all spreads are small."""
     means = {
         "hidden": HIDDEN_SD * rng.standard_normal((n_inputs, N_UNITS)),
         "bias": HIDDEN_SD * rng.standard_normal(N_UNITS),
@@ -83,7 +84,7 @@ def _starting_point(n_inputs: int, rng: np.random.Generator) -> dict[str, Any]:
 
 @functools.cache
 def _compiled_training(n_steps: int, n_inputs: int) -> Any:
-    """(key, start, X, y, counts) -> variational parameters, final loss; compiled once a process and shape of data."""
+    """Return (key, start, X, y, counts) -> variational parameters and loss, compiled once per process and shape."""
     import jax
     import numpyro
     from numpyro.infer import SVI, Trace_ELBO
@@ -91,7 +92,7 @@ def _compiled_training(n_steps: int, n_inputs: int) -> Any:
 
     adam = numpyro.optim.Adam(lambda step: FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (step / n_steps))
     svi = SVI(_model, AutoNormal(_model), adam, Trace_ELBO())
-    # Outside of the compiled part: the guide finds the shapes of the weights, which do not depend on the data.
+    # Outside the compiled part: here the guide learns the shapes of the weights, which do not depend on the data.
     svi.init(jax.random.PRNGKey(0), np.zeros((2, n_inputs)), np.zeros(2), np.ones(2))
 
     def train(key: Any, start: Any, *data: Any) -> tuple[Any, Any]:
@@ -103,7 +104,7 @@ def _compiled_training(n_steps: int, n_inputs: int) -> Any:
 
 
 def _draw_network(params: Any, X_new: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draws of f, (draws, m), and of the noise s.d., (draws,), from the fitted Gaussians."""
+    """Draw f, (draws, m), and the noise s.d., (draws,), from the fitted Gaussians."""
     parts = {}
     for name in PARTS:
         mean, sd = np.asarray(params[f"{name}_auto_loc"]), np.asarray(params[f"{name}_auto_scale"])
@@ -114,7 +115,7 @@ def _draw_network(params: Any, X_new: Floats, rng: np.random.Generator) -> tuple
 
 
 def _model(X: Any, y: Any, counts: Any) -> None:
-    """Each row counts `counts` times. Counting all of them 1/w times is giving the divergence the weight w."""
+    """Count each row `counts` times. Counting all of them 1/w times gives the divergence the weight w."""
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist

@@ -13,7 +13,7 @@ class Error(NamedTuple):
 
 
 class Time(NamedTuple):
-    """Total seconds and milliseconds an iteration."""
+    """Total seconds, and milliseconds per iteration."""
 
     seconds: float
     milliseconds: float
@@ -44,7 +44,3 @@ TIMES = {
     ("bayes_nnet", 1): Time(6.9, 2.303),
     ("bayes_nnet", 2): Time(7.2, 2.398),
 }
-ITERATIONS, BURN_IN = 3000, 1000
-# What this package is asked to reach.
-TARGET_REAL_ESTATE_MAE = 0.415
-TARGET_SP500_MAE = 0.056

@@ -1,12 +1,12 @@
-"""How much work each preset does: numbers only. A change here makes new pieces; old results stay apart."""
+"""How much work each preset does. A changed number makes new pieces; old results are then left alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from studies.reproduction import paper
 from studies.problems import BY_NAME
+from studies.reproduction import paper
 
 Settings = dict[str, Any]
 
@@ -21,13 +21,20 @@ class Preset:
 
     Attributes
     ----------
-    name : for commands and the page.
-    n_repeats : training sets of each simulated function.
-    n_splits, n_location_splits : splits of the real data by random rows, and of house prices by whole locations.
-    n_published : splits on which the published sampler runs: real estate, S&P 500.
-    line, plane : settings of each method on simulated functions of one and of two inputs.
-    real_estate, sp500 : settings of each method on real data.
-    ablation, traces, covariance : settings of these studies.
+    name : str
+        Used in commands and on the page.
+    n_repeats : int
+        Training sets per simulated function.
+    n_splits, n_location_splits : int
+        Splits of the real data by random rows, and of the house prices by whole locations.
+    n_published : dict
+        Splits of each real data set on which the published sampler runs.
+    line, plane : dict
+        Settings of each method on simulated functions of one and of two inputs.
+    real_estate, sp500 : dict
+        Settings of each method on real data.
+    ablation, traces, covariance : dict
+        Settings of these studies.
     """
 
     name: str
@@ -44,7 +51,7 @@ class Preset:
     covariance: Settings
 
     def settings(self, data: str, method: str) -> Settings:
-        """Settings of a method on a simulated function or a data set, alpha* filled in."""
+        """Return the settings of a method on a simulated function or real data set, with alpha* filled in."""
         if data not in BY_NAME:
             return {"real_estate": self.real_estate, "sp500": self.sp500}[data][method]
         function = BY_NAME[data]
@@ -66,13 +73,13 @@ def _competitors(n_restarts: int, nuts: tuple[int, int, int], nnet: tuple[int, i
 
 
 def _inferred(n_sweeps: int | None) -> dict[str, Settings]:
-    """The jump engine with alpha and nu inferred, with sign units and with the sharpness inferred too."""
+    """Return settings of the jump engine with alpha and nu inferred, with the sharpness infinite or inferred too."""
     common = {"n_chains": 4, "n_sweeps": n_sweeps}
     return {"jumps_inferred": common | {"sharpness": "inf"}, "jumps_smooth": common | {"sharpness": None}}
 
 
 def _given(n_sweeps: int | None, **settings: Any) -> dict[str, Settings]:
-    """The jump engine at given or searched (alpha, nu), in the units of the data as the paper has it."""
+    """Return settings of the jump engine at a given or searched (alpha, nu), in the units of the data as in the paper."""
     common = {"n_chains": 4, "n_sweeps": n_sweeps, "standardize": False, "sharpness": "inf"}
     return {"jumps_given": common | settings}
 
@@ -149,8 +156,8 @@ STANDARD = Preset(
     covariance={"iterations": 3000, "burn_in": 1000, "n_chains": 4, "n_sweeps": 3000},
 )
 
-# The competitors' budgets of the standard preset are generous already; the full one adds training sets, draws of BART
-# on S&P 500, and chains of our own that run until converged or two to three times as long.
+# The competitors' budgets of the standard preset are generous already. The full preset adds training sets, draws of
+# BART on S&P 500, and chains of ours that run until converged, or two to three times as long.
 _full_sp500 = _standard_real | {"bart": {"n_chains": 4, "n_warm": 500, "n_keep": 1000}}
 FULL = Preset(
     name="full",

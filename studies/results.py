@@ -1,4 +1,4 @@
-"""Kept results of one study, and how they are asked for."""
+"""Kept results of one study, summaries of them, and tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from studies import pieces
-from studies.pieces import Piece, Result
+from studies.runner import Piece, Result, read
 
 
 class Summary(NamedTuple):
@@ -25,7 +24,9 @@ class Summary(NamedTuple):
 
 
 def summarise(values: list[float]) -> Summary:
-    """Examples
+    """Return the mean of the values with its standard error.
+
+    Examples
     --------
     >>> str(summarise([1.0, 3.0]))
     '2.000 (1.000)'
@@ -36,40 +37,57 @@ def summarise(values: list[float]) -> Summary:
 
 @dataclass(frozen=True)
 class Kept:
-    """Pieces of a study that have a result."""
+    """Those pieces of a study that have a result.
+
+    Attributes
+    ----------
+    found : tuple of (Piece, Result)
+    n_planned : int
+        Number of pieces with and without a result.
+    """
 
     found: tuple[tuple[Piece, Result], ...]
     n_planned: int
 
     @classmethod
     def of(cls, cache: Path, plan: list[Piece]) -> Kept:
-        """What the cache holds of a plan."""
-        results = ((piece, pieces.read(cache, piece)) for piece in plan)
+        """Read what the cache holds of a plan."""
+        results = ((piece, read(cache, piece)) for piece in plan)
         return cls(tuple((piece, result) for piece, result in results if result is not None), len(plan))
 
     def select(self, method: str | None = None, data: str | None = None) -> Iterator[tuple[Piece, Result]]:
-        """Results of a method on a data set; None is any."""
+        """Yield the results of a method on a data set; None stands for any."""
         for piece, result in self.found:
             if method in (None, piece.method) and data in (None, piece.data):
                 yield piece, result
 
     def first(self, method: str, data: str) -> Result | None:
-        """The result of the first training set or split."""
+        """Return the result of the first training set or split."""
         return next((result for piece, result in self.select(method, data) if piece.repeat == 0), None)
 
     def score(self, name: str, method: str, data: str) -> Summary | None:
-        """Mean of a score over training sets or splits; None when there is none."""
+        """Return the mean of a score over training sets or splits, or None without results."""
         values = [float(result["scores"][name]) for _, result in self.select(method, data)]
         return summarise(values) if values else None
 
     @property
+    def results(self) -> list[Result]:
+        """The results without their pieces."""
+        return [result for _, result in self.found]
+
+    @property
     def seconds(self) -> float:
-        """Processor time of all pieces, added up."""
-        return sum(float(result["cpu_seconds"]) for _, result in self.found)
+        """Processor time of all pieces."""
+        return sum(float(result["cpu_seconds"]) for result in self.results)
+
+
+# --- Tables ----------------------------------------------------------------------------------------------
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> str:
-    """Examples
+    """Return a table in Markdown.
+
+    Examples
     --------
     >>> print(markdown_table(["a", "b"], [["1", "2"]]))
     | a | b |
@@ -83,7 +101,7 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def bold_smallest(cells: list[Summary | None], digits: int = 3) -> list[str]:
-    """Means as text, the smallest in bold, a dash where there is none."""
+    """Return the means as text, with the smallest in bold and a dash for None."""
     smallest = min((round(cell.mean, digits) for cell in cells if cell is not None), default=None)
     return [_bold(cell, cell is not None and round(cell.mean, digits) == smallest) for cell in cells]
 
@@ -95,7 +113,7 @@ def _bold(cell: Summary | None, is_bold: bool) -> str:
 
 
 def number(value: Any, digits: int = 3) -> str:
-    """A number as text; a dash for None, text as it is."""
+    """Return a number as text, a dash for None, and text as it is."""
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{float(value):.{digits}f}"

@@ -1,4 +1,4 @@
-"""Sections of the page, one for each study: tables, and the names of its figures."""
+"""Sections of the page, one per study: text, tables, and links to figures."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from studies.reproduction import paper
-from studies.problems import FUNCTIONS
 from studies.methods import METHODS
-from studies.reproduction.page import figures
-from studies.reproduction.page.kept import Kept, Summary, bold_smallest, markdown_table, number
-from studies.reproduction import real_data, timing, two_samplers
+from studies.problems import FUNCTIONS
+from studies.reproduction import comparisons, figures, paper, posteriors
+from studies.results import Kept, Summary, bold_smallest, markdown_table, number
 
 Section = Callable[[Kept, Path], str]
 
 
 def simulated(kept: Kept, folder: Path) -> str:
-    """Four tables, methods by functions, and the figures."""
+    """Return one table per score, methods by functions, and the figures."""
     parts = [
         "40 training points on a line or 7x7 on a square, noise s.d. 0.5, judged at 100 or 9x9 other points. Means "
         f"over {_n_repeats(kept)}, standard errors in brackets, smallest in bold. The paper prints no "
@@ -58,27 +56,27 @@ def _methods_by_functions(kept: Kept, name: str) -> str:
 
 
 def real_estate(kept: Kept, folder: Path) -> str:
-    """Random rows and whole locations held out, and the map."""
+    """Return the tables of both kinds of splits, and the map."""
     return "\n\n".join(
         [
             "Latitude and longitude in, price out, all standardised over the whole table; 276 rows to learn from, 138 "
-            "to be judged at. 414 rows stand at 259 locations only, so a random split tests many rows at places "
+            "to be judged at. The 414 rows are at only 259 locations, so a random split tests many rows at places "
             "that it has already seen.",
             "### Random rows held out, as in the paper",
-            _real_table(kept, real_data.ROWS, paper.REAL_ESTATE),
+            _real_table(kept, comparisons.ROWS, paper.REAL_ESTATE),
             "### Whole locations held out",
-            _real_table(kept, real_data.LOCATIONS, {}),
+            _real_table(kept, comparisons.LOCATIONS, {}),
             _image(figures.price_map(kept, folder), "5%, 50% and 95% quantiles of a new price, all rows"),
         ]
     )
 
 
 def sp500(kept: Kept, folder: Path) -> str:
-    """Table and picture of the first split."""
+    """Return the table, and a picture of the first split."""
     return "\n\n".join(
         [
             "Day in, closing value out, both standardised; 336 days to learn from, 169 to be judged at.",
-            _real_table(kept, real_data.CLOSES, paper.SP500),
+            _real_table(kept, comparisons.CLOSES, paper.SP500),
             _image(figures.closes(kept, folder), "first split: predictions and 90% bands at the held-out days"),
         ]
     )
@@ -104,7 +102,7 @@ def _real_table(kept: Kept, data: str, printed: dict[str, paper.Error]) -> str:
         "90% coverage",
         "90% width",
         "splits",
-        "s a split",
+        "s per split",
         "medians; worst mixing",
     ]
     return markdown_table(header, rows)
@@ -122,7 +120,7 @@ _SHOWN = {"alpha": "alpha", "nu": "nu", "sharpness": "sharpness", "kl_weight": "
 
 
 def _information(kept: Kept, method: str, data: str) -> str:
-    """Medians over splits of chosen or inferred parameters; the worst R-hat and least ESS of f at new rows."""
+    """Return medians over splits of chosen or inferred parameters, the worst R-hat and the smallest ESS of f."""
     results = [result for _, result in kept.select(method, data)]
     shown = []
     for name, title in _SHOWN.items():
@@ -137,9 +135,9 @@ def _information(kept: Kept, method: str, data: str) -> str:
 
 
 def times(kept: Kept, folder: Path) -> str:
-    """Seconds, ms an iteration and ms an effective sample beside the paper's."""
+    """Return seconds, ms per iteration and ms per effective sample beside the paper's."""
     rows = []
-    for n_inputs, function in enumerate(timing.PROBLEMS, start=1):
+    for n_inputs, function in enumerate(comparisons.TIMED, start=1):
         for name, method in METHODS.items():
             result = kept.first(name, function)
             if result is not None:
@@ -148,16 +146,16 @@ def times(kept: Kept, folder: Path) -> str:
         "",
         "",
         "paper, s",
-        "paper, ms an iteration",
+        "paper, ms per iteration",
         "s",
-        "ms an iteration",
-        "ms an effective sample",
+        "ms per iteration",
+        "ms per effective sample",
         "slowest tenth",
     ]
     note = (
         "Processor time, one method at a time, one core, compilation excluded, predictions included. Iterations are "
-        "sweeps, optimiser steps, draws or trees, so compare them within a method; time an effective sample (of f at "
-        "the worst new row, and at the slowest tenth of them) compares samplers. The paper's times are of its own "
+        "sweeps, optimiser steps, draws or trees, so compare them within a method; time per effective sample (of f at "
+        "the worst new row, and at the slowest tenth of them) compares samplers. The paper's times are those of its own "
         "programs and machine."
     )
     return f"{note}\n\n{markdown_table(header, rows)}"
@@ -172,7 +170,7 @@ def _time_cells(result: dict[str, Any], printed: paper.Time | None) -> list[str]
 
 
 def ablation(kept: Kept, folder: Path) -> str:
-    """MAE to the truth over the grid; a table for each function, and a figure."""
+    """Return one table per function of the MAE to the truth over the grid, and a figure."""
     parts = ["MAE to the noise-free truth of the jump engine with alpha and nu given, first training set."]
     for function in FUNCTIONS:
         results = [result for _, result in kept.select(data=function.name)]
@@ -185,7 +183,7 @@ def ablation(kept: Kept, folder: Path) -> str:
 
 
 def covariance(kept: Kept, folder: Path) -> str:
-    """Figure only."""
+    """Return the figure with a sentence."""
     text = (
         "Given the scales, the outputs are Gaussian with covariance Q_s, and Q_s is random: below, the 25%, 50% and "
         "75% posterior quantiles of its entries for three jumps, training points in order. Blocks are stretches "
@@ -195,10 +193,10 @@ def covariance(kept: Kept, folder: Path) -> str:
 
 
 def mixing(kept: Kept, folder: Path) -> str:
-    """Worst R-hat and least ESS of both samplers, and their traces."""
+    """Return the worst R-hat and smallest ESS of both samplers, and their traces."""
     rows = []
-    for name in two_samplers.SAMPLERS:
-        result = kept.first(name, two_samplers.FUNCTION)
+    for name in posteriors.SAMPLERS:
+        result = kept.first(name, posteriors.FUNCTION)
         if result is not None:
             rhat, ess = np.array(result["rhat"], dtype=float), np.array(result["ess"], dtype=float)
             cells = [

@@ -1,4 +1,4 @@
-"""Figures of the page: each function writes a small PNG and returns its path, or None without results."""
+"""Figures of the page: each function writes a small PNG and returns its path, or None if results are missing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from studies.problems import BY_NAME, FUNCTIONS, SimulatedFunction, grids, simulate
 from studies.methods import METHODS, STABLE
-from studies.reproduction.page.kept import Kept
-from studies.pieces import Result
-from studies.reproduction import covariance as covariance_study
-from studies.reproduction import real_data, two_samplers
+from studies.problems import BY_NAME, FUNCTIONS, SimulatedFunction, grids, simulate
+from studies.reproduction import comparisons, posteriors
+from studies.results import Kept
+from studies.runner import Result
 from widestable.plots import COLORS, plot_band
 
 DPI = 80
-# Methods with a panel of their own, where all nine would not fit.
+# Methods that get a panel where all nine would not fit.
 SHOWN = ("published", "jumps_inferred", "jumps_smooth", "gp_bayes", "bart")
 QUANTILES = ("5%", "50%", "95%")
 
@@ -31,7 +30,7 @@ def _save(figure: Figure, folder: Path, name: str) -> Path:
 
 
 def boxplots(kept: Kept, folder: Path) -> Path | None:
-    """MAE over the 100 noisy test sets of each function, a box for each method."""
+    """Draw the MAE over the 100 noisy test sets of each function, one box per method."""
     figure = Figure(figsize=(13.0, 11.0), layout="constrained")
     for ax, function in zip(figure.subplots(3, 3).ravel(), FUNCTIONS, strict=True):
         found = {name: kept.first(name, function.name) for name in METHODS}
@@ -60,7 +59,7 @@ def _boxes(ax: Axes, present: dict[str, dict[str, Any]]) -> None:
 
 
 def bands(kept: Kept, folder: Path) -> Path | None:
-    """Predictions and 90% bands of new observations for the functions of one input."""
+    """Draw predictions and 90% bands of new observations for the functions of one input."""
     functions = [function for function in FUNCTIONS if function.n_inputs == 1]
     figure = Figure(figsize=(2.6 * len(SHOWN), 2.0 * len(functions)), layout="constrained")
     axes = figure.subplots(len(functions), len(SHOWN), sharex=True, sharey="row")
@@ -85,7 +84,7 @@ def _band(ax: Axes, function: SimulatedFunction, result: dict[str, Any]) -> None
 
 
 def maps(kept: Kept, folder: Path) -> list[Path]:
-    """Truth and 5%, 50% and 95% quantiles on the test grid, a figure for each function of two inputs."""
+    """Draw the truth and 5%, 50% and 95% quantiles on the test grid, one figure per function of two inputs."""
     functions = [function for function in FUNCTIONS if function.n_inputs == 2]
     found = [_map(kept, folder, function) for function in functions]
     return [path for path in found if path is not None]
@@ -122,8 +121,8 @@ def _tile(ax: Axes, values: Any, low: float, high: float) -> Axes:
 
 
 def price_map(kept: Kept, folder: Path) -> Path | None:
-    """Quantiles of a new price over the city, and the houses."""
-    result = kept.first(real_data.MAP_METHOD, real_data.MAP)
+    """Draw quantiles of a new price over the city, and the houses."""
+    result = kept.first(comparisons.MAP_METHOD, comparisons.MAP)
     if result is None:
         return None
     figure = Figure(figsize=(13.0, 4.2), layout="constrained")
@@ -137,13 +136,13 @@ def price_map(kept: Kept, folder: Path) -> Path | None:
         ax.set_title(f"{label} quantile")
         ax.set_xlabel("longitude")
     axes[0].set_ylabel("latitude")
-    figure.colorbar(image, ax=axes, label="price (10 000 TWD a ping)")
+    figure.colorbar(image, ax=axes, label="price (10 000 TWD per ping)")
     return _save(figure, folder, "prices")
 
 
 def closes(kept: Kept, folder: Path) -> Path | None:
-    """Predictions at the held-out days of the first split."""
-    found = {name: kept.first(name, real_data.CLOSES) for name in SHOWN}
+    """Draw predictions at the held-out days of the first split."""
+    found = {name: kept.first(name, comparisons.CLOSES) for name in SHOWN}
     if any(result is None for result in found.values()):
         return None
     figure = Figure(figsize=(3.3 * len(SHOWN), 3.0), layout="constrained")
@@ -157,7 +156,7 @@ def closes(kept: Kept, folder: Path) -> Path | None:
 
 
 def ablation(kept: Kept, folder: Path) -> Path | None:
-    """MAE to the truth as colours over (alpha, nu), a panel for each function."""
+    """Draw the MAE to the truth over (alpha, nu), one panel per function."""
     names = [name for name in BY_NAME if any(True for _ in kept.select(data=name))]
     if not names:
         return None
@@ -174,14 +173,14 @@ def ablation(kept: Kept, folder: Path) -> Path | None:
 
 
 def _both_samplers(kept: Kept) -> dict[str, Result] | None:
-    """Results of the two samplers; None while one is missing."""
-    found = {name: kept.first(name, two_samplers.FUNCTION) for name in two_samplers.SAMPLERS}
+    """Return the results of the two samplers, or None if one is missing."""
+    found = {name: kept.first(name, posteriors.FUNCTION) for name in posteriors.SAMPLERS}
     whole = {name: result for name, result in found.items() if result is not None}
     return whole if len(whole) == len(found) else None
 
 
 def covariance(kept: Kept, folder: Path) -> Path | None:
-    """Quartiles of the entries of Q_s, on a logarithm-like scale, both samplers."""
+    """Draw the quartiles of the entries of Q_s, on the arcsinh scale, for both samplers."""
     found = _both_samplers(kept)
     if found is None:
         return None
@@ -190,7 +189,7 @@ def covariance(kept: Kept, folder: Path) -> Path | None:
     tables = {name: np.arcsinh(np.array(result["quantiles"])) for name, result in found.items()}
     low, high = min(t.min() for t in tables.values()), max(t.max() for t in tables.values())
     for row, (name, table) in zip(axes, tables.items(), strict=True):
-        for ax, values, quartile in zip(row, table, covariance_study.QUARTILES, strict=True):
+        for ax, values, quartile in zip(row, table, posteriors.QUARTILES, strict=True):
             image = ax.imshow(values, vmin=low, vmax=high, extent=(-2, 2, 2, -2))
             ax.set_title(f"{METHODS[name].title}, {quartile:.0%}", fontsize=9)
     figure.colorbar(image, ax=axes, label="arcsinh of the entry")
@@ -198,7 +197,7 @@ def covariance(kept: Kept, folder: Path) -> Path | None:
 
 
 def traces(kept: Kept, folder: Path) -> Path | None:
-    """Traces of all chains at two new rows, and R-hat along the line."""
+    """Draw traces of all chains at two new rows, and R-hat along the line."""
     found = _both_samplers(kept)
     if found is None:
         return None

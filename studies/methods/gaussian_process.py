@@ -1,26 +1,62 @@
-"""GP Bayes: a Gaussian process with Matérn kernel, its parameters sampled by NUTS."""
+"""Gaussian processes: parameters by maximum likelihood (the paper's GP MLE), or sampled by NUTS."""
 
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from sklearn.exceptions import ConvergenceWarning
 
+from studies.forecasts import Forecast, from_draws, from_normal, scale
+from studies.methods.jax_setup import prepare_jax
+from studies.problems import Floats
 from widestable.diagnostics import convergence
-from studies.forecasts import Floats, Forecast, from_draws, scale
-from studies.methods.accelerator import prepare_jax
 from widestable.inputs import TrainingData, check_training
 
 PARAMETERS = ("amplitude", "length", "noise")
-# Keeps the Cholesky factor real when noise is tiny.
+# Keeps the Cholesky factor real when the noise is tiny.
 JITTER = 1e-8
 
 
+def gp_ml(
+    X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: int, smoothness: float | None = None
+) -> Forecast:
+    """Maximise the likelihood of amplitude, noise and one length scale per input; predict the kriging mean.
+
+    Parameters
+    ----------
+    X, y, X_new : ndarray
+    seed : int
+        Determines the starts of the optimiser after the first.
+    n_restarts : int
+        Number of further starts.
+    smoothness : float or None
+        nu of a Matérn kernel, such as 1.5; None for the Gaussian kernel, `exp(-sum_j (x_j - x'_j)**2 / (2 l_j**2))`.
+    """
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+    data = scale(X, y, X_new)
+    lengths, bounds = np.ones(X.shape[1]), (1e-3, 1e3)
+    of_f = RBF(lengths, bounds) if smoothness is None else Matern(lengths, bounds, nu=smoothness)
+    kernel = ConstantKernel(1.0, (1e-3, 1e4)) * of_f + WhiteKernel(0.1, (1e-6, 1e2))
+    gp = GaussianProcessRegressor(kernel, n_restarts_optimizer=n_restarts, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound is not news here
+        gp.fit(data.X, data.y)
+    mean, sd = gp.predict(data.X_new, return_std=True)  # the white kernel adds the noise to this s.d.
+    return data.undo(from_normal(mean, sd))
+
+
+# --- Sampled parameters ----------------------------------------------------------------------------------
+
+
 class Parameters(NamedTuple):
-    """One draw: s.d. of f, a length scale for each input, s.d. of the noise."""
+    """One draw: s.d. of f, one length scale per input, s.d. of the noise."""
 
     amplitude: float
     length: Floats
@@ -28,12 +64,11 @@ class Parameters(NamedTuple):
 
 
 def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_warm: int, n_keep: int) -> Forecast:
-    """Matérn 3/2, f integrated out, parameters by NUTS; the point prediction is the posterior median of f.
+    """Sample the parameters of a Matérn 3/2 kernel by NUTS, f integrated out; predict the posterior median of f.
 
-    Of 3/2 and 5/2 the rougher kernel is taken: it does better on functions that jump (README, three jumps), so it is
-    the stronger competitor there. Priors on standardised data: amplitude and noise half-normal(1), each length scale
-    log-normal(0, 1). Repeated rows are merged with their weights, which changes nothing but the time. R-hat of
-    the parameters is in `info`.
+    The kernel is the rougher of 3/2 and 5/2, because it does better on functions that jump (README, three jumps). Priors
+    on standardised data: amplitude and noise half-normal(1), each length scale log-normal(0, 1). Merging repeated rows
+    changes nothing but the time. R-hat of the parameters is in `info`.
     """
     data = scale(X, y, X_new)
     merged = check_training(data.X, data.y, standardize=False)
@@ -51,7 +86,7 @@ def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n
 
 
 def _sample(data: TrainingData, seed: int, n_chains: int, n_warm: int, n_keep: int) -> dict[str, Floats]:
-    """Draws of the parameters, leading axes (chain, draw); chains start at draws near the middle of the prior."""
+    """Draw the parameters, leading axes (chain, draw); chains start at random near the middle of the prior."""
     jax = prepare_jax()
     r2 = (data.X[:, None, :] - data.X[None, :, :]) ** 2
     arrays = r2, data.y, 1.0 / data.weight, data.n_observations - len(data.y), data.ss_within
@@ -64,9 +99,9 @@ def _sample(data: TrainingData, seed: int, n_chains: int, n_warm: int, n_keep: i
 
 @functools.cache
 def _compiled_chain(n_warm: int, n_keep: int) -> Any:
-    """(key, start, data) -> log parameters (draws, 2 + d); compiled once a process and shape of data.
+    """Return (key, start, data) -> log parameters (draws, 2 + d), compiled once per process and shape of data.
 
-    NumPyro's `MCMC` compiles for every chain and data set anew, which takes longer than sampling here.
+    NumPyro's `MCMC` would compile again for every chain and data set, which takes longer than sampling.
     """
     import jax
     from numpyro.infer.hmc import hmc
@@ -87,7 +122,7 @@ def _compiled_chain(n_warm: int, n_keep: int) -> Any:
 
 
 def _potential(data: tuple[Any, ...], z: Any) -> Any:
-    """Minus the log posterior of `z = log(amplitude, noise, lengths)`, up to a constant."""
+    """Return minus the log posterior of `z = log(amplitude, noise, lengths)`, up to a constant."""
     import jax.numpy as jnp
     from jax.scipy.linalg import solve_triangular
 
@@ -119,7 +154,7 @@ def _matern(A: Floats, B: Floats, draw: Parameters) -> Floats:
 
 
 def _draw_f(data: TrainingData, X_new: Floats, draw: Parameters, rng: np.random.Generator) -> Floats:
-    """f at each new row given the parameters, row by row (not jointly)."""
+    """Draw f at each new row given the parameters, row by row (not jointly)."""
     K = _matern(data.X, data.X, draw) + np.diag(draw.noise**2 / data.weight + JITTER)
     cross = _matern(data.X, X_new, draw)
     factor = cho_factor(K, lower=True)
