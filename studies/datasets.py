@@ -217,7 +217,8 @@ def _sp500_numbers(rows: list[dict[str, Any]], where: str) -> dict[str, float]:
         return {date.fromisoformat(row["date"]).isoformat(): float(row["close"]) for row in rows}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{where} could not be read ({error!r}): write the columns date (YYYY-MM-DD) and close, one row per trading day."
+            f"{where} could not be read ({error!r}): write the columns date (YYYY-MM-DD) and close, one row per "
+            "trading day."
         ) from error
 
 

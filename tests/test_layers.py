@@ -20,7 +20,6 @@ LAYERS = [
     ["regressor"],
     ["plots"],
     ["report"],
-    ["experiments"],
     ["demo"],
     ["cli"],
     ["__init__", "__main__"],

@@ -1,6 +1,6 @@
-"""Print pip constraints that pin what the package uses to its lower bound in pyproject.toml.
+"""Print pip constraints that pin every dependency to its lower bound in pyproject.toml.
 
-`make test-lowest` installs what this prints, so the bounds that users read are the versions that are tested.
+`make test-lowest` installs these versions, so the bounds that users read are tested.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import sys
 import tomllib
 from pathlib import Path
 
-PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 # A name, perhaps with extras, one lower bound, and nothing else.
 BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^]]*\])?>=(?P<version>[0-9.]+)")
 
 
 def lowest(requirements: list[str]) -> list[str]:
-    """`name==version` for each `name>=version`; ValueError for a requirement of another form."""
+    """Return `name==version` for each `name>=version`; ValueError for a requirement of another form.
+
+    Parameters
+    ----------
+    requirements : list of str
+    """
     found = []
     for requirement in requirements:
         match = BOUND.fullmatch(requirement.replace(" ", ""))
@@ -27,7 +32,7 @@ def lowest(requirements: list[str]) -> list[str]:
 
 
 def constraints(path: Path = PYPROJECT) -> list[str]:
-    """The lowest versions of the core dependencies, of the extra `report`, and of polars, whose frames we take."""
+    """Return the lowest versions of the core dependencies, of the extra `report`, and of polars."""
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     frames = [requirement for requirement in extras["dev"] if requirement.startswith("polars")]

@@ -1,6 +1,6 @@
-"""The public face as text: names, signatures, fields, commands and their options.
+"""The public interface as text: names, signatures, fields, commands and their options.
 
-`python -m tests.public_api` writes tests/public_api.txt anew; tests/test_public_api.py compares.
+`python -m tools.public_api` rewrites tests/public_api.txt; tests/test_public_api.py compares.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import typer
 
 from widestable.cli import app
 
-FILE = Path(__file__).with_name("public_api.txt")
-# What the reference presents (tests/docs/test_reference.py compares): modules whose __all__ is public, and the public
-# names of those that hold other things too.
+FILE = Path(__file__).resolve().parents[1] / "tests" / "public_api.txt"
+# What the reference lists (tests/docs/test_reference.py compares): modules whose __all__ is public, and the public
+# names of modules that hold other things too.
 MODULES = (
     "widestable",
     *(f"widestable.{name}" for name in ("exact", "plots", "jumps", "report", "network", "stable")),
@@ -26,15 +26,14 @@ MODULES = (
 SOME = {
     "widestable.diagnostics": ("Convergence", "convergence", "ess", "rhat"),
     "widestable.storage": ("UnreadableFileError",),
-    "studies.datasets": ("DataError", "Table", "load_real_estate", "load_sp500"),
 }
 HEADER = (
-    "# Names that users may rely on, written by `python -m tests.public_api`. docs/versioning.md: what a change needs."
+    "# Names that users may rely on, written by `python -m tools.public_api`. docs/versioning.md: what a change needs."
 )
 
 
 def describe() -> str:
-    """Everything public, one line each."""
+    """Return everything public, one line each."""
     lines = [HEADER]
     for name in MODULES:
         module = importlib.import_module(name)
@@ -56,7 +55,7 @@ def _module(name: str, module: Any, names: Any) -> Iterator[str]:
 
 
 def _signature(thing: Any) -> str:
-    """Names and defaults; annotations may grow wider without breaking anyone."""
+    """Return names and defaults; annotations may become wider without breaking anyone."""
     signature = inspect.signature(thing)
     parameters = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
@@ -84,7 +83,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def _commands() -> Iterator[str]:
-    """Commands with the names and defaults of their arguments and options."""
+    """Yield the commands with the names and defaults of their arguments and options."""
     group: Any = typer.main.get_command(app)
     for name, command in sorted(group.commands.items()):
         for parameter in command.params:

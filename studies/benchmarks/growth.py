@@ -36,9 +36,7 @@ def few_rows() -> None:
         found = [_measure_few(n) for n in FEW]
     rows = []
     for i, (n, (seconds, peak)) in enumerate(zip(FEW, found, strict=True)):
-        powers = [
-            f"{np.log2(now / before):.2f}" if i else "" for now, before in zip(found[i], found[i - 1], strict=True)
-        ]
+        powers = [f"{np.log2(ratio):.2f}" if i else "" for ratio in np.divide(found[i], found[i - 1])]
         rows.append([str(n), f"{1e3 * seconds:.2f}", powers[0], f"{peak:.0f}", powers[1]])
     columns = ["rows", "ms per sweep", "power of n", "peak MB", "power of n"]
     show("Growth with the number of rows (the aim is at most 2)", columns, rows)

@@ -26,9 +26,9 @@ Numbers = dict[str, float]
 def units(n_repeats: int = 5, *names: str) -> None:
     """Compare errors on the nine simulated functions, real estate and the S&P 500, all or those named.
 
-    Errors are to the truth on simulated functions, and to held-out data, in s.d., on the others. All methods see the same
-    data and seeds. Ours run four chains of a given length on one thread. The Gaussian processes maximise the likelihood
-    from six starts; the better of the two is the one to beat.
+    Errors are to the truth on simulated functions, and to held-out data, in s.d., on the others. All methods see the
+    same data and seeds. Ours run four chains of a given length on one thread. The Gaussian processes maximise the
+    likelihood from six starts; the better of the two is the one to beat.
     """
     chosen = check_names(names, PAPER)
     compile_engine()

@@ -1,1 +1,1 @@
-"""Simulation-based calibration, `python -m studies.calibration` (`make sbc`): ranks of the truth among posterior draws."""
+"""Simulation-based calibration: is the true value's rank among posterior draws uniform?"""

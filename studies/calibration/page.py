@@ -23,10 +23,10 @@ TITLES = {
 }
 INTRODUCTION = f"""# Calibration
 
-Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy), then
-f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the exact
-partition, or from a wide network. (The blocked sampler uses the same partition, but draws in another way.) If a sampler
-is right, the rank of the true value among nearly independent posterior draws is uniform. The jump engine keeps
+Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy),
+then f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the
+exact partition, or from a wide network. (The blocked sampler uses the same partition, but draws in another way.) If a
+sampler is right, the rank of the true value among nearly independent posterior draws is uniform. The jump engine keeps
 {N_ATOMS:g} atoms on average, its default. Data with some |y| above {LARGEST_Y:g} are drawn again; this depends on y
 alone, so the ranks stay uniform. The largest step is the largest difference of f between neighbouring rows. `make sbc`
 writes this page; finished simulations are kept and not run again.

@@ -24,12 +24,12 @@ def bayes_nnet(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: in
     """Fit independent Gaussians to the weights of one hidden layer of 100 tanh units; predict the mean.
 
     The authors' script has priors of s.d. 0.1 on every weight. It minimises squared error plus 0.02 times the mean KL
-    divergence, in 3000 steps of Adam of size 0.01. It has no noise variance, so it gives no intervals. Here the data are
-    standardised, and the objective is the evidence lower bound of a model with unknown noise (half-normal(1)). Hidden
-    weights have prior s.d. 2, output weights 1 / sqrt(100). The step of Adam falls from 0.01 to 0.0001, and the best of
-    several starts is taken. As in their script, the divergence gets less than its full weight; with the full weight,
-    data sets this small leave the network at its prior. The weight is 1, 0.1, 0.03 or 0.01, whichever has the smallest
-    CRPS on a held-out fifth of the training rows.
+    divergence, in 3000 steps of Adam of size 0.01. It has no noise variance, so it gives no intervals. Here the data
+    are standardised, and the objective is the evidence lower bound of a model with unknown noise (half-normal(1)).
+    Hidden weights have prior s.d. 2, output weights 1 / sqrt(100). The step of Adam falls from 0.01 to 0.0001, and the
+    best of several starts is taken. As in their script, the divergence gets less than its full weight; with the full
+    weight, data sets this small leave the network at its prior. The weight is 1, 0.1, 0.03 or 0.01, whichever has the
+    smallest CRPS on a held-out fifth of the training rows.
     """
     data = scale(X, y, X_new)
     weight = _choose_weight(data, seed, n_steps)
@@ -58,7 +58,7 @@ def _choose_weight(data: Scaled, seed: int, n_steps: int) -> float:
 def _predict(
     data: Scaled, X_new: Floats, seed: int, counts: Floats, n_restarts: int, n_steps: int
 ) -> tuple[Floats, Floats, list[float]]:
-    """Return draws of f, (draws, m), and of the noise s.d., (draws,), from the best start, and the loss of every start."""
+    """Return draws of f, (draws, m), and of the noise s.d., (draws,), from the best start, and all losses."""
     jax = prepare_jax()
     rng = np.random.default_rng(seed)
     train = _compiled_training(n_steps, data.X.shape[1])

@@ -66,9 +66,9 @@ class Parameters(NamedTuple):
 def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_warm: int, n_keep: int) -> Forecast:
     """Sample the parameters of a Matérn 3/2 kernel by NUTS, f integrated out; predict the posterior median of f.
 
-    The kernel is the rougher of 3/2 and 5/2, because it does better on functions that jump (README, three jumps). Priors
-    on standardised data: amplitude and noise half-normal(1), each length scale log-normal(0, 1). Merging repeated rows
-    changes nothing but the time. R-hat of the parameters is in `info`.
+    The kernel is the rougher of 3/2 and 5/2, because it does better on functions that jump (README, three jumps).
+    Priors on standardised data: amplitude and noise half-normal(1), each length scale log-normal(0, 1). Merging
+    repeated rows changes nothing but the time. R-hat of the parameters is in `info`.
     """
     data = scale(X, y, X_new)
     merged = check_training(data.X, data.y, standardize=False)

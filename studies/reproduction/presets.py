@@ -79,7 +79,7 @@ def _inferred(n_sweeps: int | None) -> dict[str, Settings]:
 
 
 def _given(n_sweeps: int | None, **settings: Any) -> dict[str, Settings]:
-    """Return settings of the jump engine at a given or searched (alpha, nu), in the units of the data as in the paper."""
+    """Return settings of the jump engine at a given or searched (alpha, nu), in the units of the data."""
     common = {"n_chains": 4, "n_sweeps": n_sweeps, "standardize": False, "sharpness": "inf"}
     return {"jumps_given": common | settings}
 

@@ -155,8 +155,8 @@ def times(kept: Kept, folder: Path) -> str:
     note = (
         "Processor time, one method at a time, one core, compilation excluded, predictions included. Iterations are "
         "sweeps, optimiser steps, draws or trees, so compare them within a method; time per effective sample (of f at "
-        "the worst new row, and at the slowest tenth of them) compares samplers. The paper's times are those of its own "
-        "programs and machine."
+        "the worst new row, and at the slowest tenth of them) compares samplers. The paper's times are those of its "
+        "own programs and machine."
     )
     return f"{note}\n\n{markdown_table(header, rows)}"
 

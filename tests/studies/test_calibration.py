@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.checks import P_VALUE
 from studies.calibration import simulations, study
 from studies.calibration.page import ranks_of
 from studies.calibration.uniformity import Verdict, band, judge, pointwise, rank
+from tests.checks import P_VALUE
 
 N_SIMULATIONS, N_DRAWS = 400, 99
 
 
 def normal_ranks(spread: float, shift: float) -> np.ndarray:
-    """Ranks in y ~ N(f, 1), f ~ N(0, 1), by a sampler whose s.d. and mean are off."""
+    """Ranks in y ~ N(f, 1), f ~ N(0, 1), by a sampler whose s.d. and mean are wrong."""
     rng = np.random.default_rng(0)
     f = rng.standard_normal(N_SIMULATIONS)
     y = f + rng.standard_normal(N_SIMULATIONS)

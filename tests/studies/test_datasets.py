@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.server
 import io
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -12,11 +13,22 @@ import numpy as np
 import pytest
 
 from studies import datasets
-from studies.datasets import COLUMNS, DataError, load_real_estate, load_sp500
+from studies.datasets import (
+    COLUMNS,
+    DataError,
+    Table,
+    cut,
+    load_real_estate,
+    load_sp500,
+    random_rows,
+    scaled_rows,
+    standardise,
+    whole_locations,
+)
 
 
 def made_up_houses() -> np.ndarray:
-    """A table with the published shape, ranges, mean price and number of locations, but made up."""
+    """A made-up table with the published shape, ranges, mean price and number of locations."""
     low, high = np.array(datasets.RANGES, dtype=float).T
     share = np.linspace(0.0, 1.0, 414)[:, None]
     table = low + (high - low) * share
@@ -73,7 +85,7 @@ def test_wrong_columns_and_text_are_refused(tmp_path: Path) -> None:
     write_csv(tmp_path / "real_estate.csv", made_up_houses())
     text = (tmp_path / "real_estate.csv").read_text(encoding="utf-8")
     (tmp_path / "real_estate.csv").write_text(text.replace("24.932", "north", 1), encoding="utf-8")
-    with pytest.raises(DataError, match="no number"):
+    with pytest.raises(DataError, match="not a number"):
         load_real_estate(tmp_path)
 
 
@@ -92,7 +104,7 @@ def write_closes(path: Path, closes: dict[str, float]) -> None:
 
 
 def made_up_closes() -> dict[str, float]:
-    """505 consecutive weekdays' worth of made-up values around the known ones."""
+    """505 days with made-up values, except the known ones."""
     days = np.arange("2019-07-01", "2021-07-01", dtype="datetime64[D]")
     drop = 731 - 505
     names = [str(day) for day in days]
@@ -115,7 +127,7 @@ def test_closes_are_checked(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="in order"):
         load_sp500(tmp_path)
     path.write_text("day,value\n2020-01-01,1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="write columns date"):
+    with pytest.raises(DataError, match="write the columns date"):
         load_sp500(tmp_path)
 
 
@@ -185,3 +197,44 @@ def test_a_broken_archive_is_fetched_again(server: tuple[Path, str], tmp_path: P
 def test_a_server_without_the_archive(server: tuple[Path, str], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="try again later, or put"):
         load_real_estate(url=f"{server[1]}/absent.zip", cache=tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", ["pooch", "openpyxl"])
+def test_missing_libraries_say_what_to_install(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)  # an import of it fails
+    read = {"pooch": datasets._fetch, "openpyxl": datasets._read_archive}[name]
+    arguments = {"pooch": ("http://localhost/houses.zip", tmp_path), "openpyxl": (tmp_path / "houses.zip",)}[name]
+    with pytest.raises(DataError, match=rf'needs {name}: run pip install --editable "\.\[studies\]"'):
+        read(*arguments)
+
+
+# --- Training and test rows ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> Table:
+    """414 rows at 259 places."""
+    places = rng.standard_normal((259, 2))
+    return Table(places[np.concatenate([np.arange(259), rng.integers(0, 259, 155)])], rng.standard_normal(414))
+
+
+def test_random_rows_have_the_papers_sizes(table: Table) -> None:
+    train, test = random_rows(table, 3)
+    assert (len(train), len(test)) == (276, 138)
+    assert sorted([*train, *test]) == list(range(414))
+    assert not np.array_equal(test, random_rows(table, 4)[1])
+
+
+def test_whole_locations_share_no_place(table: Table) -> None:
+    train, test = whole_locations(table, 0)
+    assert sorted([*train, *test]) == list(range(414))
+    assert 270 <= len(train) <= 285
+    assert not {tuple(row) for row in table.X[train]} & {tuple(row) for row in table.X[test]}
+
+
+def test_units_are_those_of_the_whole_table(table: Table) -> None:
+    scaled = standardise(Table(10.0 * table.X + 3.0, 5.0 * table.y))
+    np.testing.assert_allclose([scaled.X.std(axis=0), scaled.X.mean(axis=0)], [[1.0, 1.0], [0.0, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(scaled_rows(table.X, table.X), standardise(table).X)
+    problem = cut(scaled, random_rows(scaled, 0))
+    assert problem.y_new.shape == (1, 138)

