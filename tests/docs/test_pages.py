@@ -11,8 +11,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from studies.benchmarks.__main__ import BENCHMARKS
 
+from studies.benchmarks.__main__ import BENCHMARKS
 from tests.docs import pages
 
 # Benchmarks of what was not taken; docs/sampler.md names the commit that has them.

@@ -44,7 +44,7 @@ def predict_to(out: str) -> Callable[[Env], Result]:
 def reproduce_without(module: str) -> Callable[[Env], Result]:
     def do(env: Env) -> Result:
         if module == "rich":
-            env.patch.delitem(sys.modules, "studies.reproduction.command", raising=False)
+            env.patch.delitem(sys.modules, "widestable.experiments.command", raising=False)
             env.patch.setattr("widestable.cli.reproduce.WHERE", "no_such_library.command")
             env.patch.setattr("importlib.import_module", _missing_rich)
         else:
@@ -91,7 +91,7 @@ TRIGGERS = [
         "--json without --out",
         lambda env: call("predict", env.run, env.run / "data.csv", "--json", code=2),
     ),
-    Trigger("are not part of this version", "this version", reproduce_without("studies.reproduction.command")),
+    Trigger("are not part of this version", "this version", reproduce_without("widestable.experiments.command")),
     Trigger("The experiments need", "rich", reproduce_without("rich")),
     Trigger("has no column of numbers besides", "'y'", fit_text("y\n1\n2\n", "--target", "y")),
     Trigger("as target and as input", "'level'", fit("--target", "level", "--input", "level")),

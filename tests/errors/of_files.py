@@ -15,12 +15,12 @@ import numpy as np
 
 from tests import fits
 from tests.errors.trigger import Env, Trigger
-from tests.studies.test_datasets import made_up_closes, made_up_houses, write_closes, write_csv
+from tests.experiments.test_datasets import made_up_closes, made_up_houses, write_closes, write_csv
 from tests.test_storage import edit_meta, members, rewrite
 from widestable import StableRegressor, storage
 from widestable.cli.tables import numbers, read_table
-from studies import datasets
-from studies.reproduction.session import make_plan
+from widestable.experiments import datasets
+from widestable.experiments.session import make_plan
 
 
 def load(env: Env, spoil: Callable[[Path], object]) -> None:
