@@ -1,17 +1,17 @@
-# Everything a fresh machine needs is installed by the first target you call.
+# The first target that you call installs what it needs.
 #   make demo    fit an example, picture and report     make test       the quick tests
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
 #   make build   wheel and sdist in dist/               make test-wheel the wheel in an empty environment
-#   make test-lowest  the quick tests with the oldest dependencies that we support
-#   make sbc     simulation-based calibration: hours, resumable
+#   make test-lowest  the quick tests with the oldest supported dependencies
+#   make sbc     simulation-based calibration (hours, resumable)
 #   make docs    these pages as a site: docs/_build/html/index.html
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Numba's disk cache does not notice an edit in another file, so the folder is named after all kernels.
+# Numba's disk cache does not notice an edit in another file, so the folder is named after a hash of all compiled sources.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell grep -lr "_jit import" src/widestable --include=*.py | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
 .PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
@@ -29,22 +29,22 @@ $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable ".[dev,report]"
 	touch $@
 
-$(VENV)/.experiments: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments,distributed]"
+$(VENV)/.studies: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[dev,report,studies,distributed]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable ".[report,docs]"
 	touch $@
 
-# The demo compiles where `widestable` itself will look afterwards, unless the caller has chosen a folder; so that folder is emptied
-# when a kernel has changed.
+# The demo compiles into the folder where `widestable` will look later, unless the caller has chosen another. That folder is emptied
+# when compiled code has changed.
 DEFAULT_CACHE := $(if $(filter environment,$(origin NUMBA_CACHE_DIR)),,env -u NUMBA_CACHE_DIR)
-$(VENV)/.kernels: $(shell grep -lr "_jit import" src/widestable --include=*.py) | $(VENV)/.base
+$(VENV)/.compiled: $(shell grep -lr "_jit import" src/widestable --include=*.py) | $(VENV)/.base
 	find src/widestable -name '*.nb[ic]' -delete
 	touch $@
 
-demo: $(VENV)/.base $(VENV)/.kernels
+demo: $(VENV)/.base $(VENV)/.compiled
 	$(DEFAULT_CACHE) $(BIN)/python -m widestable demo
 
 test: $(VENV)/.dev
@@ -53,7 +53,7 @@ test: $(VENV)/.dev
 test-statistical: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m statistical
 
-test-slow: $(VENV)/.experiments
+test-slow: $(VENV)/.studies
 	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
 
 build: $(VENV)/.dev
@@ -62,13 +62,13 @@ build: $(VENV)/.dev
 test-wheel: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow tests/packaging
 
-# The lower bounds in pyproject.toml are what is installed. Old libraries use what their newer companions deprecate, which is not ours to
-# mend; and numba's cache belongs to one version of it. Some files only: make test-lowest TESTS=tests/cli
+# Installs the lower bounds in pyproject.toml. Old libraries use what newer ones deprecate, so those warnings are ignored. Numba's cache
+# must not be shared between versions of numba. To run some files only: make test-lowest TESTS=tests/cli
 LOWEST := $(VENV)-lowest
 TESTS ?=
-$(LOWEST)/.ready: pyproject.toml tests/packaging/lowest.py
+$(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(PYTHON) tests/packaging/lowest.py > $(LOWEST)/constraints.txt
+	$(PYTHON) tools/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable ".[dev,report]"
 	touch $@
 
@@ -85,25 +85,27 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Every page is built anew, because an edit of the library changes pages that run it. Warnings are errors.
+# Rebuild every page, because an edit of the library changes pages that run it. Warnings are errors.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "Written to docs/_build/html/index.html"
 
-bench: $(VENV)/.experiments
-	$(BIN)/python -m benchmarks
+# One benchmark: make bench BENCHMARK=growth
+BENCHMARK ?=
+bench: $(VENV)/.studies
+	$(BIN)/python -m studies.benchmarks $(BENCHMARK)
 
-# The quick, the standard (default) or the full preset, all or some studies: make reproduce PRESET=full STUDIES="simulated sp500"
+# Presets are quick, standard and full; all studies, or some: make reproduce PRESET=full STUDIES="simulated sp500"
 PRESET ?= standard
 STUDIES ?=
-reproduce: $(VENV)/.experiments
-	$(BIN)/python -m widestable.experiments $(STUDIES) --preset $(PRESET)
+reproduce: $(VENV)/.studies
+	$(BIN)/python -m studies.reproduction $(STUDIES) --preset $(PRESET)
 
 # Fewer simulations, or some kinds: make sbc SIMULATIONS=40 KINDS="sign gibbs"
 SIMULATIONS ?= 1000
 KINDS ?=
 sbc: $(VENV)/.dev
-	$(BIN)/python -m widestable.experiments.calibration $(KINDS) --simulations $(SIMULATIONS)
+	$(BIN)/python -m studies.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist docs/_build

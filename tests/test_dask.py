@@ -1,4 +1,4 @@
-"""Chains, cross-validation and experiments give the same numbers on a Dask cluster of two local processes."""
+"""Chains, cross-validation and studies on a Dask cluster of two local processes: the same numbers as here."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
+from studies.runner import Piece, Places, Result, read, run_all
 from tests import fits
 from widestable import StableRegressor
-from widestable.experiments import pieces
-from widestable.experiments.pieces import Piece, Result
-from widestable.experiments.runner import Places, run_all
 
 distributed = pytest.importorskip("distributed")
 
@@ -74,11 +72,11 @@ def where(piece: Piece, data: Path | None) -> Result:
     return {"worker": get_worker().name, "square": piece.repeat**2}
 
 
-def test_experiments_run_on_a_cluster(cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("widestable.experiments.runner._compile_engine", lambda: None)
+def test_studies_run_on_a_cluster(cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studies.runner.compile_engine", lambda: None)
     jobs = [(where, Piece("study", "method", "data", repeat)) for repeat in range(4)]
     outcomes = run_all(jobs, Places(tmp_path), n_jobs=2, progress=False)
     assert [outcome.error for outcome in outcomes] == [None] * 4
-    found = [pieces.read(tmp_path, piece) for _, piece in jobs]
+    found = [read(tmp_path, piece) for _, piece in jobs]
     assert [result["square"] for result in found] == [0, 1, 4, 9]
     assert all(result["worker"] in (0, 1) for result in found)

@@ -29,7 +29,6 @@ LAYERS = [
     ["regressor"],
     ["plots"],
     ["report"],
-    ["experiments"],
     ["cli"],
     ["__init__", "__main__"],
 ]

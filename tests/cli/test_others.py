@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,19 +120,6 @@ def test_a_table_goes_to_a_report_in_two_commands(line_run: Path, tmp_path: Path
     assert "there already" in call("report", line_run, "--out", out, code=1).stderr
     assert "Report: " in call("report", line_run, "--out", out, "--force", "--size", 2.0).stdout
     assert "larger than 2 " in out.read_text()
-
-
-def test_reproduce_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    where = "widestable.experiments.command"
-    monkeypatch.setitem(sys.modules, where, None)  # an import of it fails
-    assert "not part of this version" in call("reproduce", code=1).stderr
-    module = ModuleType(where)
-    exec("def reproduce(table: int = 1) -> None:\n    'Make tables.'\n    print('table', table)", module.__dict__)
-    monkeypatch.setitem(sys.modules, where, module)
-    monkeypatch.setitem(sys.modules, "widestable.experiments", ModuleType("widestable.experiments"))
-    assert call("reproduce", "--table", 3).stdout == "table 3\n"
-    assert "Make tables." in call("reproduce", "--help").stdout
-    call("reproduce", "--tabel", 3, code=2)
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "report", "jumps", "info", "demo", "prior"])

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from benchmarks.__main__ import BENCHMARKS
 
+from studies.benchmarks.__main__ import BENCHMARKS
 from tests.docs import pages
 
 ROOT_PAGES = sorted(pages.ROOT.glob("*.md"))

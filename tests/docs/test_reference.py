@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import DOCS
-from tests.public_api import MODULES, SOME
+from tools.public_api import MODULES, SOME
 from widestable import Posterior, StableRegressor
 
 PUBLIC = sorted(

@@ -1,4 +1,4 @@
-"""What is kept of a posterior, how it is written down, and when two of them are the same."""
+"""Summaries of a posterior: how they are made, written and compared."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from scipy.stats import norm
 
 from tests.checks import check_p_value
 from tests.exact.agreement import mean_and_error
-from tests.golden.cases import Case
-from tests.golden.engines import Length
+from tests.golden.engines import Case, Length
 
 FOLDER = Path(__file__).parent
 PROBABILITIES = (0.05, 0.5, 0.95)
@@ -21,7 +20,7 @@ DIGITS = 5
 
 
 class Summary(NamedTuple):
-    """Summaries of k quantities; each `_error` is the Monte Carlo standard error of what stands before it."""
+    """Summaries of k quantities; each `_error` is the Monte Carlo standard error of the field before it."""
 
     mean: np.ndarray  # (k,)
     mean_error: np.ndarray
@@ -29,12 +28,12 @@ class Summary(NamedTuple):
     sd_error: np.ndarray
     quantiles: np.ndarray  # (k, 3)
     quantiles_error: np.ndarray
-    below: np.ndarray  # (k, 3) probability to lie below the cuts
+    below: np.ndarray  # (k, 3) probability of lying below the cuts
     below_error: np.ndarray
 
 
 class Golden(NamedTuple):
-    """A case, cut points near its quantiles, and what each engine says."""
+    """A case, cut points near its quantiles, and the summaries of each engine."""
 
     case: Case
     cuts: np.ndarray  # (k, 3)
@@ -43,13 +42,13 @@ class Golden(NamedTuple):
 
 
 def pooled_quantiles(*draws: np.ndarray) -> np.ndarray:
-    """The quantiles of all draws together, shape (k, 3)."""
+    """Return the quantiles of all draws together, shape (k, 3)."""
     pooled = np.concatenate([x.reshape(-1, x.shape[2]) for x in draws])
     return np.quantile(pooled, PROBABILITIES, axis=0).T
 
 
 def summarise(draws: np.ndarray, cuts: np.ndarray) -> Summary:
-    """Summaries of draws (chains, draws, k)."""
+    """Summarise draws, (chains, draws, k)."""
     mean, mean_error = mean_and_error(draws)
     where = {"chain_axis": 0, "draw_axis": 1}
     quantiles_error = [array_stats.mcse(draws, method="quantile", prob=p, **where) for p in PROBABILITIES]
@@ -67,12 +66,12 @@ def summarise(draws: np.ndarray, cuts: np.ndarray) -> Summary:
 
 
 def check_same(one: Summary, other: Summary, case: Case, bias: float = 0.0) -> None:
-    """Means, standard deviations and probabilities below the cuts agree within Monte Carlo error plus `bias`.
+    """Check that means, standard deviations and probabilities below the cuts agree up to Monte Carlo error and `bias`.
 
-    All z-tests together share one p-value. `bias` is in posterior standard deviations for means and for standard
-    deviations, in probability for quantiles, which are compared through the probability below a common cut: the
-    error of a quantile is hard to know where a posterior has two peaks. At new rows standard deviations are not
-    compared: with alpha below 3/2 their own variance is infinite.
+    All z-tests together share one p-value. `bias` is in posterior standard deviations for means and standard
+    deviations, and in probability for quantiles. Quantiles are compared through the probability below a common cut,
+    because the error of a quantile is hard to know where a posterior has two peaks. At new rows standard deviations
+    are not compared: with alpha below 3/2 their own variance is infinite.
     """
     scale, is_new = other.sd, np.zeros(len(other.sd), dtype=bool)
     is_new[len(case.y) : -1] = True
@@ -93,13 +92,13 @@ def _z(a: np.ndarray, error_a: np.ndarray, b: np.ndarray, error_b: np.ndarray, b
 
 
 def names(case: Case) -> list[str]:
-    """Names of the quantities, in order."""
+    """Return the names of the quantities, in order."""
     rows = [f"f at row {i}" for i in range(len(case.y))]
     return [*rows, *(f"f at new row {i}" for i in range(len(case.X_new))), "log sigma2"]
 
 
 def write(path: Path, about: str, golden: Golden) -> None:
-    """One JSON object, a line for each list, numbers with five digits (the data with all of theirs)."""
+    """Write one JSON object, one line per entry, with five digits (the data with all of theirs)."""
     content: dict[str, Any] = {"about": about, "probabilities": PROBABILITIES, "quantities": names(golden.case)}
     content |= {key: _plain(value) for key, value in golden.case._asdict().items()}
     content["cuts"] = _plain(golden.cuts, DIGITS)
@@ -111,7 +110,7 @@ def write(path: Path, about: str, golden: Golden) -> None:
 
 
 def read(path: Path) -> Golden:
-    """What `write` wrote."""
+    """Read what `write` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
     case = Case(*(np.array(content[key]) if key in ("X", "y", "X_new") else content[key] for key in Case._fields))
     engines = [key.removesuffix(".run") for key in content if key.endswith(".run")]
@@ -124,7 +123,7 @@ def read(path: Path) -> Golden:
 
 
 def _plain(value: Any, digits: int = 17) -> Any:
-    """Nested lists of numbers with so many significant digits."""
+    """Return nested lists of numbers with this many significant digits."""
     if isinstance(value, np.ndarray | list):
         return [_plain(item, digits) for item in value]
     return float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""The engines of today have the golden posteriors; a wrong one is seen; disagreeing engines are not written down."""
+"""The engines have the golden posteriors, a wrong one is seen, and disagreeing engines are not written down."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from tests.engine.test_agreement import TRUNCATION
-from tests.golden import __main__ as maker
-from tests.golden.cases import CASES, Case
-from tests.golden.engines import ENGINES, Length
+from tests.golden.engines import ENGINES, Case, Length
 from tests.golden.records import FOLDER, PROBABILITIES, Golden, check_same, read, summarise, write
+from tools.golden import CASES, main
 
 # Other seeds than those of the files: the same numbers again would show nothing. Eight chains, because a chain may
 # stay long on one side of a jump: short runs of few chains then believe their errors smaller than they are.
@@ -116,11 +115,11 @@ def test_engines_that_disagree_are_not_written_down(
     lengths = {"gibbs": Length(4, 500, 0, 1, seed=1), "jumps": Length(4, 500, 0, 1, seed=2)}
     monkeypatch.setitem(ENGINES, "gibbs", normal_draws(0.0))
     monkeypatch.setitem(ENGINES, "jumps", normal_draws(0.0))
-    assert maker.main(["space"], tmp_path, lengths) == 0
+    assert main(["space"], tmp_path, lengths) == 0
     before = (tmp_path / "space.json").read_bytes()
     monkeypatch.setitem(ENGINES, "jumps", normal_draws(0.3))
-    assert maker.main(["space"], tmp_path, lengths) == 1
+    assert main(["space"], tmp_path, lengths) == 1
     assert "NOT written, the engines disagree" in capsys.readouterr().out
     assert (tmp_path / "space.json").read_bytes() == before
     with pytest.raises(SystemExit, match="no case 'line'"):
-        maker.main(["line"], tmp_path, lengths)
+        main(["line"], tmp_path, lengths)

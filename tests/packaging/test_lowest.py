@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.lowest import constraints, lowest
+from tools.lowest import constraints, lowest
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -69,7 +69,7 @@ def test_contents_of_the_wheel(built: Path) -> None:
     )
     sources = {path.relative_to(ROOT / "src").as_posix() for path in files}
     assert sources == {str(path) for path in sizes if path.parts[0] == "widestable"}
-    assert {PurePosixPath(name).suffix for name in sources} == {".py", ".typed", ".css", ".js", ".md"}
+    assert {PurePosixPath(name).suffix for name in sources} == {".py", ".typed", ".css", ".js"}
     assert max(sizes.values()) < MAX_BYTES
     assert "License-Expression: BSD-3-Clause" in metadata
     assert "Requires-Python: >=3.11" in metadata
@@ -81,7 +81,7 @@ def test_contents_of_the_sdist(built: Path) -> None:
         sizes = {PurePosixPath(*PurePosixPath(m.name).parts[1:]): m.size for m in archive.getmembers() if m.isfile()}
     for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "Makefile", "pyproject.toml", "PKG-INFO"):
         assert PurePosixPath(name) in sizes
-    assert {"src", "tests", "docs", "benchmarks"} <= {path.parts[0] for path in sizes}
+    assert {"src", "tests", "docs", "studies", "tools"} <= {path.parts[0] for path in sizes}
     assert PurePosixPath("tests/data/format1.zip") in sizes
     unwanted = {"__pycache__", ".numba_cache", ".venv", ".git", ".hypothesis", "_build"}
     assert not [path for path in sizes if unwanted & set(path.parts)]

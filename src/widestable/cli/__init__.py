@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from . import demo, fit, info, jumps, predict, prior, report, reproduce
+from . import demo, fit, info, jumps, predict, prior, report
 from .shell import OneSentence
 
 __all__ = ["app"]
@@ -40,4 +40,3 @@ def main() -> None:
 
 for command in (fit.fit, predict.predict, report.report, jumps.jumps, info.info, demo.demo, prior.prior):
     app.command()(command)
-app.command(add_help_option=False, context_settings=reproduce.PASS_ON)(reproduce.reproduce)

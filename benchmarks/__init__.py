@@ -1,1 +1,0 @@
-"""Ratios of speed and mixing between two things measured in one run. Never part of the tests."""

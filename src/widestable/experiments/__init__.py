@@ -1,1 +1,0 @@
-"""The experiments of the paper: data, competitors, tables and figures. `python -m widestable.experiments` runs them."""

@@ -1,1 +1,0 @@
-"""The page docs/reproduction.md: tables, figures and text, written from kept results."""

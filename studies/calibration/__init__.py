@@ -1,0 +1,1 @@
+"""Simulation-based calibration: is the true value's rank among posterior draws uniform?"""

@@ -1,0 +1,163 @@
+"""Gaussian processes: parameters by maximum likelihood (the paper's GP MLE), or sampled by NUTS."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.exceptions import ConvergenceWarning
+
+from studies.forecasts import Forecast, from_draws, from_normal, scale
+from studies.methods.jax_setup import prepare_jax
+from studies.problems import Floats
+from widestable.diagnostics import convergence
+from widestable.inputs import TrainingData, check_training
+
+PARAMETERS = ("amplitude", "length", "noise")
+# Keeps the Cholesky factor real when the noise is tiny.
+JITTER = 1e-8
+
+
+def gp_ml(
+    X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: int, smoothness: float | None = None
+) -> Forecast:
+    """Maximise the likelihood of amplitude, noise and one length scale per input; predict the kriging mean.
+
+    Parameters
+    ----------
+    X, y, X_new : ndarray
+    seed : int
+        Determines the starts of the optimiser after the first.
+    n_restarts : int
+        Number of further starts.
+    smoothness : float or None
+        nu of a Matérn kernel, such as 1.5; None for the Gaussian kernel, `exp(-sum_j (x_j - x'_j)**2 / (2 l_j**2))`.
+    """
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+    data = scale(X, y, X_new)
+    lengths, bounds = np.ones(X.shape[1]), (1e-3, 1e3)
+    of_f = RBF(lengths, bounds) if smoothness is None else Matern(lengths, bounds, nu=smoothness)
+    kernel = ConstantKernel(1.0, (1e-3, 1e4)) * of_f + WhiteKernel(0.1, (1e-6, 1e2))
+    gp = GaussianProcessRegressor(kernel, n_restarts_optimizer=n_restarts, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound is not news here
+        gp.fit(data.X, data.y)
+    mean, sd = gp.predict(data.X_new, return_std=True)  # the white kernel adds the noise to this s.d.
+    return data.undo(from_normal(mean, sd))
+
+
+# --- Sampled parameters ----------------------------------------------------------------------------------
+
+
+class Parameters(NamedTuple):
+    """One draw: s.d. of f, one length scale per input, s.d. of the noise."""
+
+    amplitude: float
+    length: Floats
+    noise: float
+
+
+def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_warm: int, n_keep: int) -> Forecast:
+    """Sample the parameters of a Matérn 3/2 kernel by NUTS, f integrated out; predict the posterior median of f.
+
+    The kernel is the rougher of 3/2 and 5/2, because it does better on functions that jump (README, three jumps).
+    Priors on standardised data: amplitude and noise half-normal(1), each length scale log-normal(0, 1). Merging
+    repeated rows changes nothing but the time. R-hat of the parameters is in `info`.
+    """
+    data = scale(X, y, X_new)
+    merged = check_training(data.X, data.y, standardize=False)
+    draws = _sample(merged, seed, n_chains, n_warm, n_keep)
+    rng = np.random.default_rng(seed)
+    f = np.array([[_draw_f(merged, data.X_new, draw, rng) for draw in chain] for chain in _each(draws)])
+    forecast = replace(from_draws(f, draws["noise"], rng), n_iterations=n_chains * (n_warm + n_keep))
+    found = [convergence(draws[name].reshape(n_chains, n_keep, -1)) for name in PARAMETERS]
+    info = {
+        "rhat_parameters": float(max(c.rhat.max() for c in found)),
+        "ess_parameters": float(min(c.ess.min() for c in found)),
+        "length": np.median(draws["length"], axis=(0, 1)),
+    }
+    return data.undo(replace(forecast, info=info))
+
+
+def _sample(data: TrainingData, seed: int, n_chains: int, n_warm: int, n_keep: int) -> dict[str, Floats]:
+    """Draw the parameters, leading axes (chain, draw); chains start at random near the middle of the prior."""
+    jax = prepare_jax()
+    r2 = (data.X[:, None, :] - data.X[None, :, :]) ** 2
+    arrays = r2, data.y, 1.0 / data.weight, data.n_observations - len(data.y), data.ss_within
+    starts = 0.5 * np.random.default_rng(seed).standard_normal((n_chains, 2 + data.X.shape[1]))
+    keys = jax.random.split(jax.random.PRNGKey(seed), n_chains)
+    run = _compiled_chain(n_warm, n_keep)
+    z = np.stack([np.asarray(run(key, start, *arrays)) for key, start in zip(keys, starts, strict=True)])
+    return {"amplitude": np.exp(z[:, :, 0]), "noise": np.exp(z[:, :, 1]), "length": np.exp(z[:, :, 2:])}
+
+
+@functools.cache
+def _compiled_chain(n_warm: int, n_keep: int) -> Any:
+    """Return (key, start, data) -> log parameters (draws, 2 + d), compiled once per process and shape of data.
+
+    NumPyro's `MCMC` would compile again for every chain and data set, which takes longer than sampling.
+    """
+    import jax
+    from numpyro.infer.hmc import hmc
+
+    start_kernel, sample_kernel = hmc(potential_fn_gen=lambda *data: functools.partial(_potential, data), algo="NUTS")
+
+    def chain(key: Any, start: Any, *data: Any) -> Any:
+        state = start_kernel(start, n_warm, model_args=data, rng_key=key, target_accept_prob=0.9, dense_mass=True)
+
+        def step(state: Any, _: Any) -> tuple[Any, Any]:
+            state = sample_kernel(state, data)
+            return state, state.z
+
+        _, z = jax.lax.scan(step, state, None, length=n_warm + n_keep)
+        return z[n_warm:]
+
+    return jax.jit(chain)
+
+
+def _potential(data: tuple[Any, ...], z: Any) -> Any:
+    """Return minus the log posterior of `z = log(amplitude, noise, lengths)`, up to a constant."""
+    import jax.numpy as jnp
+    from jax.scipy.linalg import solve_triangular
+
+    r2, y, inverse_weight, n_repeats, ss_within = data
+    amplitude, noise, log_length = jnp.exp(z[0]), jnp.exp(z[1]), z[2:]
+    # The shift under the root keeps its gradient finite on the diagonal.
+    r = jnp.sqrt(3.0 * (r2 * jnp.exp(-2.0 * log_length)).sum(axis=2) + 1e-12)
+    K = amplitude**2 * (1.0 + r) * jnp.exp(-r) + jnp.diag(noise**2 * inverse_weight + JITTER)
+    lower = jnp.linalg.cholesky(K)
+    half = solve_triangular(lower, y, lower=True)
+    minus_log_likelihood = jnp.log(jnp.diagonal(lower)).sum() + 0.5 * half @ half
+    within = n_repeats * jnp.log(noise) + 0.5 * ss_within / noise**2
+    # Half-normal(1) densities of amplitude and noise with the Jacobian of the logarithm; log-normal lengths.
+    minus_log_prior = 0.5 * (amplitude**2 + noise**2) - z[0] - z[1] + 0.5 * (log_length**2).sum()
+    return minus_log_likelihood + within + minus_log_prior
+
+
+def _each(draws: dict[str, Floats]) -> list[list[Parameters]]:
+    n_chains, n_draws = draws["noise"].shape
+    return [
+        [Parameters(draws["amplitude"][c, i], draws["length"][c, i], draws["noise"][c, i]) for i in range(n_draws)]
+        for c in range(n_chains)
+    ]
+
+
+def _matern(A: Floats, B: Floats, draw: Parameters) -> Floats:
+    r = np.sqrt(3.0 * (((A[:, None, :] - B[None, :, :]) / draw.length) ** 2).sum(axis=2))
+    return np.asarray(draw.amplitude**2 * (1.0 + r) * np.exp(-r))
+
+
+def _draw_f(data: TrainingData, X_new: Floats, draw: Parameters, rng: np.random.Generator) -> Floats:
+    """Draw f at each new row given the parameters, row by row (not jointly)."""
+    K = _matern(data.X, data.X, draw) + np.diag(draw.noise**2 / data.weight + JITTER)
+    cross = _matern(data.X, X_new, draw)
+    factor = cho_factor(K, lower=True)
+    mean = cross.T @ cho_solve(factor, data.y)
+    variance = draw.amplitude**2 - (cross * cho_solve(factor, cross)).sum(axis=0)
+    return np.asarray(mean + np.sqrt(np.maximum(variance, 0.0)) * rng.standard_normal(len(X_new)))

@@ -1,0 +1,139 @@
+"""The stable model: the published sampler, and the jump engine with (alpha, nu) given, cross-validated or inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.forecasts import Forecast, from_draws
+from studies.problems import Floats
+from studies.sampling import draws_at, fit
+from widestable.exact import posterior_predictive
+
+# Settings of a search that are not settings of a fit.
+SEARCH = ("alphas", "nus", "n_folds", "search_sweeps")
+# (X, y, X_new, alpha, nu) -> point predictions.
+Predict = Callable[[Floats, Floats, Floats, float, float], Floats]
+
+
+def jumps(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Forecast:
+    """Run the jump engine; the point prediction is the posterior median of f.
+
+    Parameters
+    ----------
+    X, y, X_new : ndarray
+    seed : int
+    **settings : Any
+        Parameters of StableRegressor. With the lists `alphas` and `nus`, (alpha, nu) is the pair with the smallest
+        absolute error in `n_folds` folds of the training rows, each fitted by one chain of `search_sweeps` sweeps.
+    """
+    fixed: dict[str, Any] = {name: value for name, value in settings.items() if name not in SEARCH}
+    fixed |= _choose_by_jumps(X, y, seed, settings)
+    model = fit(X, y, seed, **fixed)
+    posterior = model.posterior_
+    f = draws_at(posterior, X_new, np.random.default_rng([seed, 1]))
+    forecast = from_draws(f, np.sqrt(posterior.sigma2), np.random.default_rng([seed, 2]))
+    info = {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}
+    found = posterior.convergence()
+    info |= {"rhat_train": float(found.rhat.max()), "ess_train": float(found.ess.min())}
+    n_iterations = len(posterior.sigma2) * posterior.n_sweeps
+    return replace(forecast, point=model.predict(X_new), n_iterations=n_iterations, info=info)
+
+
+def published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Forecast:
+    """Run one chain of Algorithm 1 at a given or cross-validated (alpha, nu), in the units of the data.
+
+    Parameters
+    ----------
+    X, y, X_new : ndarray
+    seed : int
+    **settings : Any
+        `alphas`, `nus` and `n_folds` as for the jump engine; `iterations` and `burn_in` of the sampler;
+        `search_iterations` per fit of the search, or `search_sweeps` to search with the jump engine, which has the
+        same posterior and can afford it where a sweep of the published sampler is slow.
+    """
+    if "search_iterations" in settings:
+        pair = _choose_by_published(X, y, seed, settings)
+    else:
+        pair = _choose_by_jumps(X, y, seed, {"standardize": False} | settings)
+    iterations, burn_in = settings["iterations"], settings["burn_in"]
+    f, sigma2 = run_published(X, y, X_new, seed, iterations=iterations, burn_in=burn_in, **pair)
+    forecast = from_draws(f[None], np.sqrt(sigma2)[None], np.random.default_rng([seed, 2]))
+    info = pair | {"sigma": float(np.sqrt(np.median(sigma2)))}
+    return replace(forecast, n_iterations=iterations, info=info)
+
+
+def run_published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> tuple[Floats, Floats]:
+    """Return draws of f at the new rows, (draws, m), and of sigma2, (draws,), from the published sampler."""
+    rng = np.random.default_rng([seed, 3])
+    draws = posterior_predictive(X, y, X_new, sampler="metropolis", rng=rng, progress=False, **settings)
+    return draws.f_new, draws.sigma2
+
+
+# --- Cross-validation over a grid of (alpha, nu), as in the paper ----------------------------------------
+
+
+def choose(
+    predict: Predict, X: Floats, y: Floats, alphas: Sequence[float], nus: Sequence[float], n_folds: int, seed: int
+) -> dict[str, float]:
+    """Return the pair with the smallest absolute error over shuffled folds; a grid of one pair needs no fit.
+
+    Parameters
+    ----------
+    predict : Callable
+        (X, y, X_new, alpha, nu) -> point predictions at X_new.
+    X, y : ndarray
+        Training data.
+    alphas, nus : sequence of float
+    n_folds, seed : int
+
+    Returns
+    -------
+    dict
+        `alpha` and `nu`.
+    """
+    pairs = list(product(alphas, nus))
+    if len(pairs) == 1:
+        return dict(zip(("alpha", "nu"), pairs[0], strict=True))
+    fold = np.random.default_rng([seed, 7]).permutation(np.arange(len(y)) % n_folds)
+
+    def error(pair: tuple[float, float]) -> float:
+        return float(np.mean([_fold_error(predict, X, y, fold == k, pair) for k in range(n_folds)]))
+
+    best = pairs[int(np.argmin([error(pair) for pair in pairs]))]
+    return dict(zip(("alpha", "nu"), best, strict=True))
+
+
+def _fold_error(
+    predict: Predict, X: Floats, y: Floats, held_out: NDArray[np.bool_], pair: tuple[float, float]
+) -> float:
+    point = predict(X[~held_out], y[~held_out], X[held_out], *pair)
+    return float(np.abs(point - y[held_out]).mean())
+
+
+def _choose_by_jumps(X: Floats, y: Floats, seed: int, settings: dict[str, Any]) -> dict[str, float]:
+    """Choose with the jump engine; without a grid there is nothing to choose."""
+    if "alphas" not in settings:
+        return {}
+
+    def predict(X: Floats, y: Floats, X_new: Floats, alpha: float, nu: float) -> Floats:
+        n_sweeps, standardize = settings["search_sweeps"], settings.get("standardize", True)
+        model = fit(X, y, seed, alpha=alpha, nu=nu, n_chains=1, n_sweeps=n_sweeps, standardize=standardize)
+        return model.predict(X_new)
+
+    return choose(predict, X, y, settings["alphas"], settings["nus"], settings["n_folds"], seed)
+
+
+def _choose_by_published(X: Floats, y: Floats, seed: int, settings: dict[str, Any]) -> dict[str, float]:
+    n = settings["search_iterations"]
+
+    def predict(X: Floats, y: Floats, X_new: Floats, alpha: float, nu: float) -> Floats:
+        f, _ = run_published(X, y, X_new, seed, alpha=alpha, nu=nu, iterations=n, burn_in=n // 3)
+        return np.asarray(np.median(f, axis=0))
+
+    return choose(predict, X, y, settings["alphas"], settings["nus"], settings["n_folds"], seed)

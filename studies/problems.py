@@ -1,0 +1,247 @@
+"""Simulated data: the paper's nine functions, and two oblique jumps with any number of inputs."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NOISE_SD = 0.5
+N_TEST_SETS = 100
+N_OBLIQUE_TEST_SETS = 20
+
+
+@dataclass(frozen=True)
+class SimulatedFunction:
+    """A true function and how the paper treats it.
+
+    Attributes
+    ----------
+    name : str
+        Used in file names and commands.
+    title : str
+        Used in tables.
+    n_inputs : int
+        1 or 2.
+    alpha : float
+        alpha*, the stability index that the paper settled on; nu* is 1 throughout.
+    truth : Callable
+        f at rows: (m, n_inputs) -> (m,).
+    has_jumps : bool
+        Whether f is discontinuous.
+    """
+
+    name: str
+    title: str
+    n_inputs: int
+    alpha: float
+    truth: Callable[[Floats], Floats]
+    has_jumps: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows to learn from and rows to predict at.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    X_new : ndarray of shape (m, d)
+    y_new : ndarray of shape (sets, m)
+        Observations at the new rows: one or more test sets.
+    f_new : ndarray of shape (m,), or None
+        Noise-free truth at the new rows, if it is known.
+    """
+
+    X: Floats
+    y: Floats
+    X_new: Floats
+    y_new: Floats
+    f_new: Floats | None = None
+
+    @property
+    def target(self) -> Floats:
+        """What a point prediction should hit: the truth if it is known, otherwise the first test set."""
+        return self.y_new[0] if self.f_new is None else self.f_new
+
+
+# --- The paper's nine functions --------------------------------------------------------------------------
+
+
+def _step(is_high: NDArray[np.bool_]) -> Floats:
+    return np.asarray(5.0 * is_high)
+
+
+def _three_jumps(X: Floats) -> Floats:
+    x = X[:, 0]
+    return _step(x >= 1.0) + _step((x >= -1.0) & (x < 0.0))
+
+
+def _one_jump(X: Floats) -> Floats:
+    return _step(X[:, 0] > 0.0)
+
+
+def _two_jumps(X: Floats) -> Floats:
+    return _step((X[:, 0] >= -2.0 / 3.0) & (X[:, 0] < 2.0 / 3.0))
+
+
+def _piecewise_smooth(X: Floats) -> Floats:
+    x = X[:, 0]
+    return np.where(x >= 0.0, -2.0 * x**2 + 8.0, -3.0 * x + 2.0)
+
+
+def _smooth(X: Floats) -> Floats:
+    x = X[:, 0]
+    return np.asarray(-2.0 * np.cos(x) ** 2 + 3.0 * np.tanh(x) - 2.0 * x)
+
+
+def _quadrants(X: Floats) -> Floats:
+    return _step(X[:, 0] > 0.0) + _step(X[:, 1] > 0.0)
+
+
+def _diagonal(X: Floats) -> Floats:
+    return _step(_without_rounding(X[:, 0] + X[:, 1]) > 0.0)
+
+
+def _curved_edge(X: Floats) -> Floats:
+    return _step(_without_rounding(X[:, 0] ** 2 + 2.0 * X[:, 1] - 0.4) > 0.0)
+
+
+def _smooth_plane(X: Floats) -> Floats:
+    return np.asarray(X[:, 0] ** 2 + X[:, 1] ** 2 - X[:, 0] * X[:, 1])
+
+
+def _without_rounding(value: Floats) -> Floats:
+    """Put grid points on an edge on its lower side: rounding in -1/3 + 1/3 must not decide."""
+    return np.where(np.abs(value) < 1e-12, 0.0, value)
+
+
+FUNCTIONS = (
+    SimulatedFunction("three_jumps", "three jumps", 1, 1.1, _three_jumps, True),
+    SimulatedFunction("one_jump", "one jump", 1, 1.1, _one_jump, True),
+    SimulatedFunction("two_jumps", "two jumps", 1, 1.3, _two_jumps, True),
+    SimulatedFunction("piecewise_smooth", "piecewise smooth", 1, 1.0, _piecewise_smooth, True),
+    SimulatedFunction("smooth", "smooth", 1, 1.9, _smooth, False),
+    SimulatedFunction("quadrants", "quadrants", 2, 1.1, _quadrants, True),
+    SimulatedFunction("diagonal", "diagonal", 2, 0.1, _diagonal, True),
+    SimulatedFunction("curved_edge", "curved edge", 2, 1.0, _curved_edge, True),
+    SimulatedFunction("smooth_plane", "smooth, 2-D", 2, 1.3, _smooth_plane, False),
+)
+BY_NAME = {function.name: function for function in FUNCTIONS}
+
+
+def square_grid(side: int) -> Floats:
+    """Return `side` by `side` points on [-1, 1]^2, shape (side**2, 2).
+
+    Examples
+    --------
+    >>> square_grid(2)
+    array([[-1., -1.],
+           [-1.,  1.],
+           [ 1., -1.],
+           [ 1.,  1.]])
+    """
+    axis = np.linspace(-1.0, 1.0, side)
+    return np.array(list(product(axis, axis)))
+
+
+def grids(n_inputs: int) -> tuple[Floats, Floats]:
+    """Return the paper's training and test rows: 40 and 100 on [-2, 2], or 7x7 and 9x9 on [-1, 1]^2."""
+    if n_inputs == 1:
+        return np.linspace(-2.0, 2.0, 40)[:, None], np.linspace(-2.0, 2.0, 100)[:, None]
+    return square_grid(7), square_grid(9)
+
+
+def observe(name: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the paper's training rows of a function, (n, d), and noisy outputs there, (n,).
+
+    Parameters
+    ----------
+    name : str
+        One of BY_NAME.
+    rng : numpy.random.Generator
+        Source of the noise.
+    """
+    function = BY_NAME[name]
+    X, _ = grids(function.n_inputs)
+    return X, function.truth(X) + NOISE_SD * rng.standard_normal(len(X))
+
+
+def simulate(name: str, repeat: int) -> Problem:
+    """Return one training set of a function and 100 noisy test sets, which are the same for every `repeat`.
+
+    Parameters
+    ----------
+    name : str
+        One of BY_NAME.
+    repeat : int
+        Number of the training set.
+
+    Examples
+    --------
+    >>> problem = simulate("quadrants", 0)
+    >>> problem.X.shape, problem.X_new.shape, problem.y_new.shape
+    ((49, 2), (81, 2), (100, 81))
+    """
+    function = BY_NAME[name]
+    _, X_new = grids(function.n_inputs)
+    f_new = function.truth(X_new)
+    train, test = (np.random.default_rng([zlib.crc32(name.encode()), *key]) for key in ((0, repeat), (1,)))
+    y_new = f_new + NOISE_SD * test.standard_normal((N_TEST_SETS, len(X_new)))
+    return Problem(*observe(name, train), X_new, y_new, f_new)
+
+
+# --- Any number of rows and inputs -----------------------------------------------------------------------
+
+
+def oblique(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return two oblique jumps plus a sine, with rows from N(0, I).
+
+    The first jump, of size 5, has a random direction; the second, of size 3, involves the first two inputs.
+
+    Parameters
+    ----------
+    n, d : int
+        Training rows and inputs, at least 2 inputs.
+    seed : int
+        The training data depend on it alone, whatever `n_new` is.
+    n_new : int
+        Rows to predict at, with 20 test sets.
+
+    Examples
+    --------
+    >>> problem = oblique(30, 5, n_new=10)
+    >>> problem.X.shape, problem.y_new.shape
+    ((30, 5), (20, 10))
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    first, second = rng.standard_normal(d), np.zeros(d)
+    second[:2] = 0.8, -0.6
+
+    def truth(X: Floats) -> Floats:
+        jumps = 5.0 * (X @ first / np.linalg.norm(first) > 0.2) + 3.0 * (X @ second > -0.3)
+        return np.asarray(jumps + np.sin(2.0 * X[:, 0]))
+
+    y = truth(X) + NOISE_SD * rng.standard_normal(n)
+    X_new = rng.standard_normal((n_new, d))
+    f_new = truth(X_new)
+    return Problem(X, y, X_new, f_new + NOISE_SD * rng.standard_normal((N_OBLIQUE_TEST_SETS, n_new)), f_new)
+
+
+def evenly_spread(n: int, count: int) -> NDArray[np.intp]:
+    """Return `count` of the numbers 0 to n - 1, evenly spread.
+
+    Examples
+    --------
+    >>> evenly_spread(9, 3)
+    array([0, 4, 8])
+    """
+    return np.linspace(0, n - 1, count).astype(np.intp)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studies.calibration import simulations, study
+from studies.calibration.page import ranks_of
+from studies.calibration.uniformity import Verdict, band, judge, pointwise, rank
+from tests.checks import P_VALUE
+
+N_SIMULATIONS, N_DRAWS = 400, 99
+
+
+def normal_ranks(spread: float, shift: float) -> np.ndarray:
+    """Ranks in y ~ N(f, 1), f ~ N(0, 1), by a sampler whose s.d. and mean are wrong."""
+    rng = np.random.default_rng(0)
+    f = rng.standard_normal(N_SIMULATIONS)
+    y = f + rng.standard_normal(N_SIMULATIONS)
+    sd = np.sqrt(0.5)
+    draws = y[:, None] / 2.0 + shift * sd + spread * sd * rng.standard_normal((N_SIMULATIONS, N_DRAWS))
+    return np.array([rank(truth, row, rng) for truth, row in zip(f, draws, strict=True)])
+
+
+def test_a_right_sampler_passes() -> None:
+    assert judge(normal_ranks(1.0, 0.0), N_DRAWS).least > 0.05
+
+
+@pytest.mark.parametrize(("spread", "shift"), [(0.7, 0.0), (1.4, 0.0), (1.0, 0.35), (1.0, -0.35)])
+def test_a_biased_sampler_fails(spread: float, shift: float) -> None:
+    assert judge(normal_ranks(spread, shift), N_DRAWS).least < P_VALUE
+
+
+def test_bands_hold_whole_functions_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(1)
+    _, low, high = band(50, 19, 0.9)
+    n_inside = 0
+    for _ in range(400):
+        below, _ = pointwise(rng.integers(0, 20, 50), 19)
+        n_inside += bool(np.all((below >= 50 * low - 1e-9) & (below <= 50 * high + 1e-9)))
+    assert 0.86 < n_inside / 400 < 0.94
+
+
+def test_ties_are_broken_evenly() -> None:
+    rng = np.random.default_rng(2)
+    ranks = np.array([rank(1.0, np.ones(N_DRAWS), rng) for _ in range(400)])
+    assert judge(ranks, N_DRAWS).least > 0.01
+
+
+def test_data_that_are_too_large_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulations, "LARGEST_Y", 5.0)
+    truths = [simulations.draw_truth("sign", np.random.default_rng(i)) for i in range(30)]
+    assert max(np.abs(t.y[: len(simulations.X)]).max() for t in truths) <= 5.0
+    assert sum(t.n_redrawn for t in truths) >= 5
+
+
+def test_the_page_is_made_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(study.SETTINGS, "gibbs", {"n_warm": 10, "thin": 1, "n_draws": 19, "alpha": 1.1})
+    page = tmp_path / "docs" / "calibration.md"
+    for _ in range(2):
+        assert study.run(["gibbs"], 3, tmp_path / "cache", page, 1, n_repeats=0, progress=False)
+    assert len(list((tmp_path / "cache").glob("*.json"))) == 3
+    text = page.read_text(encoding="utf-8")
+    assert "3 simulations" in text
+    assert "| largest step |" in text
+    assert os.listdir(page.parent / "images") == ["calibration_gibbs.png"]
+
+
+def short_run(kind: str, n: int) -> dict[str, Verdict]:
+    settings = study.SETTINGS[kind] | {"n_draws": 19}
+    found = [simulations.simulate(kind, i, **settings) for i in range(n)]
+    return {name: judge(ranks, 19) for name, ranks in ranks_of(found).items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sign", "smooth", "gibbs"])
+def test_ranks_are_uniform(kind: str) -> None:
+    for name, verdict in short_run(kind, 100).items():
+        assert verdict.least > P_VALUE, f"{name}: {verdict}"
+
+
+@pytest.mark.slow
+def test_a_broken_engine_fails() -> None:
+    """It counts every row twice; the other quantities hardly notice."""
+    assert short_run("broken", 100)["log sigma2"].least < P_VALUE
