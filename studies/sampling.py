@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from widestable.engine.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
 
 from studies.problems import Floats
 from widestable import Posterior, StableRegressor
@@ -18,7 +19,6 @@ from widestable.diagnostics import Convergence, convergence
 from widestable.engine import kernel, run
 from widestable.engine.draws import ChainDraws
 from widestable.engine.model import Plan
-from widestable.engine.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
 from widestable.inputs import TrainingData, unscale_outputs
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.predict import mixture

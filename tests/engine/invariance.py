@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from widestable.engine.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2, SHARPNESS
+from widestable.engine.state import assemble_model, chain_from_atoms, draw_atoms, make_buffers, make_model, make_work
 
 from widestable import stable
 from widestable.engine.chain import Chain
 from widestable.engine.kernel import MAX_DENSE_ROWS, choose_rank, make_kernels, with_sharpness
 from widestable.engine.model import Model, Plan
-from widestable.engine.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2, SHARPNESS
-from widestable.engine.state import assemble_model, chain_from_atoms, draw_atoms, make_buffers, make_model, make_work
 from widestable.engine.sweep import run
 from widestable.inputs import check_training
 from widestable.network import unit_patterns

@@ -9,11 +9,11 @@ import json
 from itertools import combinations
 
 import numpy as np
+from widestable.engine.state import chain_from_atoms, make_model, make_work
 
 from widestable.engine.loose import detach
 from widestable.engine.model import Model
 from widestable.engine.moves import pair_reflection as kernels
-from widestable.engine.state import chain_from_atoms, make_model, make_work
 from widestable.engine.sweep import refer_chain, refer_model, refer_work
 from widestable.inputs import check_training
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.stats import norm
+from widestable.engine.state import make_model
 
 from tests.checks import check_mean, check_p_value
 from tests.exact.agreement import EXAMPLES, Draws, check_agreement, mean_and_error, posterior_draws
 from tests.stable_density import log_density_symmetric
 from widestable.engine.draws import ChainDraws
 from widestable.engine.run import Setup, extend, start, warm_up
-from widestable.engine.state import make_model
 from widestable.inputs import check_training
 from widestable.stable import draw_log_positive
 

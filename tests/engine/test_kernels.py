@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from widestable.engine.jump_measure import log_nu_offset, log_remainder, log_scale_of_mark
+from widestable.engine.unit import unit
 
 from widestable import stable
 from widestable._algebra import cholesky, inverse_from_cholesky, solve_lower, solve_upper
-from widestable.engine.jump_measure import log_nu_offset, log_remainder, log_scale_of_mark
 from widestable.engine.loose import log_gain
 from widestable.engine.moves.pair_scale import log_gain_of_two
 from widestable.engine.priors import log_prior_log_sigma2
-from widestable.engine.unit import unit
 
 ALPHAS = [0.01, 0.3, 1.0, 1.7, 1.999]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from widestable.engine.names import ATOMS, GROUPS
+from widestable.engine.state import make_buffers, make_model, make_work, start_chain
 
 from tests.exact.agreement import Draws, check_agreement
 from widestable import StableRegressor, stable
@@ -17,9 +19,7 @@ from widestable.engine.draws import pack
 from widestable.engine.kernel import choose_landmarks
 from widestable.engine.model import Model, Plan
 from widestable.engine.moves.noise_share import take_up
-from widestable.engine.names import ATOMS, GROUPS
 from widestable.engine.run import Setup, extend, start, warm_up
-from widestable.engine.state import make_buffers, make_model, make_work, start_chain
 from widestable.engine.sweep import run
 from widestable.engine.tree import LEAF, balls, node_ranges
 from widestable.inputs import TrainingData, check_training

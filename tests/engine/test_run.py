@@ -12,13 +12,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from widestable.engine.names import ATOMS, SHARPNESS
+from widestable.engine.state import chain_from_atoms, make_model
 
 import widestable.engine.run as engine
 from tests.checks import check_cdf, check_frequencies, check_mean
 from tests.engine.invariance import poisson_p_value
 from widestable.engine.draws import ChainDraws, concatenate, every
 from widestable.engine.model import Model
-from widestable.engine.names import ATOMS, SHARPNESS
 from widestable.engine.run import (
     ChainState,
     Sample,
@@ -30,7 +31,6 @@ from widestable.engine.run import (
     start,
     warm_up,
 )
-from widestable.engine.state import chain_from_atoms, make_model
 from widestable.inputs import Scaling, TrainingData, check_training
 from widestable.network import arcsine_kernel
 from widestable.progress import Reporter

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
+from widestable.engine.state import SHARPNESS_GRID, log_prior_sharpness, make_model
 
 from tests import fits, twins
 from tests.checks import check_frequencies, check_mean
@@ -20,7 +21,6 @@ from widestable import StableRegressor
 from widestable.engine.kernel import with_sharpness
 from widestable.engine.model import Plan
 from widestable.engine.run import Setup, extend, sample_fixed, start, warm_up
-from widestable.engine.state import SHARPNESS_GRID, log_prior_sharpness, make_model
 from widestable.inputs import check_training
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder, log_scale_of_mark

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from widestable.engine.names import ATOMS, GROUPS
+from widestable.engine.state import chain_from_atoms, draw_atoms, make_buffers, make_model, make_work, start_chain
 
 from widestable import stable
 from widestable.engine.chain import Chain
 from widestable.engine.model import Model, Plan
-from widestable.engine.names import ATOMS, GROUPS
-from widestable.engine.state import chain_from_atoms, draw_atoms, make_buffers, make_model, make_work, start_chain
 from widestable.engine.sweep import run
 from widestable.inputs import TrainingData, check_training
 from widestable.network import arcsine_kernel, unit_patterns

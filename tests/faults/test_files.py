@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from widestable.rounds import checkpointing
 
 from tests import fits
 from tests.test_storage import members, refuse, rewrite
 from widestable import StableRegressor, storage
 from widestable.engine.run import Sample
-from widestable.rounds import checkpointing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork as POSIX has them")
 ROWS = np.zeros((1, 2))

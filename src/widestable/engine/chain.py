@@ -33,7 +33,7 @@ NU, SIGMA2, LAW_ONE, LAW_ALL, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10, 11
 class Tuning(NamedTuple):
     """How the p = d + 1 numbers (log r, log w) of the law are proposed; adapted during warm-up."""
 
-    log_step: FloatArray  # (p + 1,) of each number alone, then of all together
+    log_step: FloatArray  # (p + 3,) of each number, all relevances, these against the sharpness, and all numbers
     factor: FloatArray  # (p, p) Cholesky factor of the covariance of the numbers
 
 
@@ -197,7 +197,7 @@ def new_state(
     """A state whose step sizes are still to be adapted."""
     steps, tally = np.full(len(MOVES), math.log(0.3)), np.zeros((len(MOVES), 2), np.int64)
     p = law.relevance.size + 1
-    tuning = Tuning(np.full(p + 1, math.log(0.5)), 0.2 * np.eye(p))
+    tuning = Tuning(np.full(p + 3, math.log(0.5)), 0.2 * np.eye(p))
     return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, tuning, rng)
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._algebra import add_row
+from .._blas import one_blas_thread
 from .._jit import inner_kernel
 from .._types import FloatArray
 from ..network import add_constant, arcsine_kernel, kernel_diagonal
@@ -129,7 +129,7 @@ def make_kernel(model: Model, law: Law) -> Kernel:
     has_tree = len(model.node_rows) > 0
     centre, radius = balls(Z, model.node_rows) if has_tree else (np.empty((0, Z.shape[1])), np.empty(0))
     # One thread: the last bits of the eigenvectors, and so the draws, must not depend on the machine's load.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         parts = _decompose_whole(model, X, law) if model.n_rest == 0 else _decompose_leading(model, X, law)
     node_basis = np.empty((len(model.node_rows), parts.eigenvalues.size))
     if has_tree:

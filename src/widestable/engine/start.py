@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
+from .._blas import one_blas_thread
 from .._types import FloatArray
 from ..network import kernel_diagonal
 from .chain import State, draw_atoms, new_state
@@ -99,7 +99,7 @@ def gaussian_limit_optima(
     rows = thin_rows(rows, MAX_ROWS)
     few = thin_rows(rows, FEW_ROWS)
     # One thread: the last bits of the optima, and so the draws, must not depend on the machine's load.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         starts = choose_starts(few, known, scales, rng, n_starts)
         optima = distinct(climb(start, few, known, scales) for start in starts)
         if len(few.y) < len(rows.y):

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from .._blas import one_blas_thread
 from .._types import FloatArray
 from ..inputs import TrainingData, check_new_rows, check_training
 from ..parameters import check_units
@@ -137,7 +137,7 @@ def posterior_predictive(
     _refuse_tiny_noise(target)
     sweeps = _sweeps(iterations, progress)
     # The matrices are small: BLAS threads would spend their time waiting for each other.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return _collect(target, data, _SAMPLERS[sampler], sweeps, burn_in, keep_covariance, make_rng(random_state))
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from threadpoolctl import threadpool_limits
 
+from .._blas import one_blas_thread
 from .._types import FloatArray, IntArray
 from ..engine.model import Model
 from ..network import add_constant, arcsine_kernel
@@ -39,7 +39,7 @@ def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng:
     law_of = np.concatenate(source.law_of)[which]
     Z, atoms = add_constant(X), np.empty(len(X))
     out = np.empty((len(X), n_samples))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for place in np.unique(law_of):
             law, basis = source.laws[place], source.bases[place]
             k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)

@@ -2,8 +2,8 @@
 
 A new law changes every pattern and the remainder's kernel. Small atoms move with it: their whitened h stays. Atoms that
 matter stay where they are in the data, with a Jacobian. A proposal is judged by a Cholesky factor of the covariance
-that y has without atoms. The kernel is decomposed once after several proposals, if any of them was accepted. Since all of
-this is large matrices, it is plain Python between compiled sweeps.
+that y has without atoms. The kernel is decomposed once after several proposals, if any of them was accepted. Since all
+of this is large matrices, it is plain Python between compiled sweeps.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import erf
-from threadpoolctl import threadpool_limits
 
+from ..._blas import one_blas_thread
 from ..._jit import inner_kernel
 from ..._jit import kernel as compiled
 from ..._types import FloatArray, IntArray
@@ -34,23 +34,25 @@ from .accept import accept
 TARGET_ACCEPTANCE = 0.35
 # Atoms with v n / sigma2 above one of these are held in place; infinity holds none.
 HOLD_ABOVE = (0.1, 1.0, 10.0, math.inf)
-# The learned covariance starts from this many pretended draws with this standard deviation.
-PRETENDED, PRETENDED_SD = 20.0, 0.2
+# Standard deviation of the numbers before anything is learned, and how long it counts.
+FIRST_SD, FIRST_COUNT = 0.2, 20.0
+# Weight of the newest state: the start of a chain is forgotten.
+LEAST_WEIGHT = 0.005
 # A pivot of a matrix with unit diagonal below this is rounding error.
 SMALLEST_PIVOT = 1e-6
 
 
 class Learned(NamedTuple):
-    """What warm-up has seen of the numbers (log r, log w)."""
+    """What warm-up has seen of the numbers (log r, log w), old states weighing less and less."""
 
     n: float
     mean: FloatArray  # (p,)
-    squares: FloatArray  # (p, p) sum of squares around the mean
+    covariance: FloatArray  # (p, p)
 
 
 def nothing_learned(d: int) -> Learned:
     """Before the first state is seen."""
-    return Learned(0.0, np.zeros(d + 1), PRETENDED * PRETENDED_SD**2 * np.eye(d + 1))
+    return Learned(0.0, np.zeros(d + 1), FIRST_SD**2 * np.eye(d + 1))
 
 
 class Place(NamedTuple):
@@ -63,13 +65,13 @@ class Place(NamedTuple):
 
 
 def n_proposals(n: int) -> int:
-    """Proposals per visit: more where the decomposition that may follow costs more."""
-    return 2 if n <= 200 else 4 if n <= 600 else 6
+    """Proposals per visit."""
+    return sweeps_between(n) if n <= 600 else 8
 
 
 def sweeps_between(n: int) -> int:
     """Sweeps between two visits, which then take about a third of the time: never a matter of the clock."""
-    return max(1, min(32, round(n / 60)))
+    return max(2, min(16, round(n / 25))) if n <= 1500 else 32
 
 
 def is_inferred(model: Model) -> bool:
@@ -105,7 +107,7 @@ def update_law(
     prior = log_prior(model, law, chain.log_nu, chain.kernel.log_diagonal)
     start = place = Place(law, h, chain.log_nu, chain.log_likelihood + prior)
     # One thread: the last bits of the factors, and so the draws, must not depend on the machine's load.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for _ in range(n_proposals(model.row_y.size)):
             place, step, probability = _propose(chain, model, place, tuning, rng)
             if learned is not None:
@@ -128,12 +130,30 @@ def _propose(
         which = -1
         new[active] += (np.exp(tuning.log_step[-1]) * (tuning.factor @ rng.standard_normal(new.size)))[active]
     else:
-        which = int(active[int(active.size * rng.random())])
-        new[which] += np.exp(tuning.log_step[which]) * rng.standard_normal()
+        which, direction = _direction(active, new.size, rng)
+        new += np.exp(tuning.log_step[which]) * rng.standard_normal() * direction
     found, log_ratio = _try(chain, model, place, _law(new, place.law), rng)
     accepted = accept(rng, log_ratio)
     chain.tally[LAW_ALL if together else LAW_ONE] += (1, accepted)
     return (found if accepted else place), which, math.exp(min(log_ratio, 0.0))
+
+
+def _direction(active: IntArray, p: int, rng: np.random.Generator) -> tuple[int, FloatArray]:
+    """A direction to move in, and the place of its step size: one number, all relevances, or these against the sharpness.
+
+    The last changes the bias alone: it leaves w r as it is.
+    """
+    direction, relevances = np.zeros(p), active[active < p - 1]
+    n_directions = active.size + (relevances.size > 1) + (relevances.size > 0 and active[-1] == p - 1)
+    which = int(n_directions * rng.random())
+    if which < active.size:
+        direction[active[which]] = 1.0
+        return int(active[which]), direction
+    direction[relevances] = 1.0
+    if which == active.size and relevances.size > 1:
+        return p, direction
+    direction[-1] = -1.0
+    return p + 1, direction
 
 
 def _active(model: Model) -> IntArray:
@@ -158,11 +178,12 @@ def _learn(
     n = learned.n + 1.0
     log_step = tuning.log_step.copy()
     log_step[step] += 2.0 / (1.0 + 0.1 * n) ** 0.6 * (probability - TARGET_ACCEPTANCE)
-    away = numbers - learned.mean
-    mean = numbers if learned.n == 0.0 else learned.mean + away / n
-    squares = learned.squares + np.outer(away, numbers - mean)
-    factor = np.asarray(np.linalg.cholesky(squares / (PRETENDED + n)), dtype=np.float64)
-    return Tuning(log_step, factor), Learned(n, mean, squares)
+    weight = max(1.0 / (FIRST_COUNT + n), LEAST_WEIGHT)
+    mean = numbers if learned.n == 0.0 else learned.mean + weight * (numbers - learned.mean)
+    away = numbers - mean
+    covariance = (1.0 - weight) * learned.covariance + weight * np.outer(away, away)
+    factor = np.asarray(np.linalg.cholesky(covariance + 1e-6 * np.eye(numbers.size)), dtype=np.float64)
+    return Tuning(log_step, factor), Learned(n, mean, covariance)
 
 
 # --- The ratio of one proposal ---------------------------------------------------------------------------
