@@ -234,14 +234,3 @@ def oblique(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
     X_new = rng.standard_normal((n_new, d))
     f_new = truth(X_new)
     return Problem(X, y, X_new, f_new + NOISE_SD * rng.standard_normal((N_OBLIQUE_TEST_SETS, n_new)), f_new)
-
-
-def evenly_spread(n: int, count: int) -> NDArray[np.intp]:
-    """Return `count` of the numbers 0 to n - 1, evenly spread.
-
-    Examples
-    --------
-    >>> evenly_spread(9, 3)
-    array([0, 4, 8])
-    """
-    return np.linspace(0, n - 1, count).astype(np.intp)

@@ -16,10 +16,11 @@ from threadpoolctl import threadpool_limits
 from studies.benchmarks.measure import oblique, peak_megabytes, real_estate_rows, show
 from studies.forecasts import Mixing, judge_mixing
 from studies.methods.trees import N_GROWN, bart_draws, sample_bart
-from studies.problems import Floats, evenly_spread
+from studies.problems import Floats
 from studies.sampling import Chains, compile_engine, start
 from widestable import StableRegressor
 from widestable.diagnostics import convergence
+from widestable.inputs import spread_indices
 
 FEW = (250, 500, 1000)
 MANY = (1_000, 10_000, 100_000)
@@ -135,14 +136,14 @@ def _ours(n: int) -> Speed:
         third = int((60.0 * MINUTES - (time.process_time() - started)) / per_sweep) // 3
         chains = chains.warm_up(third).extend(2 * third)
     f = np.stack([draws.f for draws in chains.draws])
-    shown = f[:, :, evenly_spread(f.shape[2], N_ROWS)]
+    shown = f[:, :, spread_indices(f.shape[2], N_ROWS)]
     return _judge(shown, time.process_time() - started, chains.n_sweeps)
 
 
 def _bart(n: int) -> Speed:
     """Run stochtree for the same time, judged by the speed of a few draws."""
     data = oblique(n, 2)
-    X_new = data.X[evenly_spread(n, N_ROWS)]
+    X_new = data.X[spread_indices(n, N_ROWS)]
     started = time.process_time()
     sample_bart(data.X, data.y, X_new, 1, n_chains=1, n_warm=1, n_keep=5)
     per_draw = (time.process_time() - started) / (N_GROWN + 6.0)

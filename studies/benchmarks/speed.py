@@ -36,7 +36,7 @@ PLANS = {
     "one rotation": DEFAULT._replace(n_rotations=1),
     "eight rotations": DEFAULT._replace(n_rotations=8),
     "few births": DEFAULT._replace(n_births=1),
-    "parameters twice": DEFAULT._replace(n_hyper=2),
+    "parameters twice": DEFAULT._replace(n_parameters=2),
     "many pairs of scales": DEFAULT._replace(n_pairs=20),
     "many reflected pairs": DEFAULT._replace(n_pair_reflections=20),
 }

@@ -52,7 +52,7 @@ def test_ties_are_broken_evenly() -> None:
 def test_data_that_are_too_large_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulations, "LARGEST_Y", 5.0)
     truths = [simulations.draw_truth("sign", np.random.default_rng(i)) for i in range(30)]
-    assert max(np.abs(t.y[: len(simulations.X)]).max() for t in truths) <= 5.0
+    assert max(np.abs(t.y[: len(simulations.LINE.X)]).max() for t in truths) <= 5.0
     assert sum(t.n_redrawn for t in truths) >= 5
 
 

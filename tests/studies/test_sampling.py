@@ -46,8 +46,9 @@ def test_draws_at_rows_are_those_of_the_posterior(model: StableRegressor, rng: n
 def test_chains_are_those_of_the_regressor() -> None:
     """A run in one go has the regressor's draws; in steps of our own it starts with them."""
     X, y = np.array([[-1.0], [0.0], [0.5], [2.0]]), np.array([0.0, 0.1, 3.0, 3.2])
-    fitted = fit(X, y, 0, alpha=1.1, nu=2.0, n_chains=2, n_sweeps=60).posterior_
-    chains = start(check_training(X, y), Fixed(alpha=1.1, nu=2.0 / fitted.data.scaling.y_scale**2), n_chains=2, seed=0)
+    settings = {"n_chains": 2, "n_sweeps": 60, "standardize": False}
+    fitted = fit(X, y, 0, alpha=1.1, nu=2.0, **settings).posterior_
+    chains = start(check_training(X, y, standardize=False), Fixed(alpha=1.1, nu=2.0), n_chains=2, seed=0)
     np.testing.assert_array_equal(chains.run(60).posterior().f, fitted.f)
     by_hand = chains.warm_up(20).extend(40, thin=1)
     assert (by_hand.n_sweeps, by_hand.posterior().f.shape) == (60, fitted.f.shape)
