@@ -66,7 +66,9 @@ class Posterior:
     >>> len(posterior.jumps(size=1.0)), posterior.jump_probability([[0.0]], [[3.0]], size=1.0).shape
     (1, (1,))
     >>> posterior.summary().index.to_list()[:5]
-    ['alpha', 'nu', 'sigma2', 'sharpness', 'f (worst)']
+    ['alpha', 'nu', 'sigma2', 'sharpness', 'relevance of x1']
+    >>> posterior.acceptance().loc["birth"].between(0.0, 1.0).all()
+    True
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
     >>> bool(posterior.convergence().rhat.max() < 1.05)
@@ -184,9 +186,9 @@ class Posterior:
         -------
         ndarray of shape (m, len(q))
         """
-        return self.quantiles_at(self.scale_rows(X), q, noise, Job(n_jobs, progress))
+        return self._quantiles_at(self.scale_rows(X), q, noise, Job(n_jobs, progress))
 
-    def quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
+    def _quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
         """`quantiles` at rows that were checked and scaled already."""
         found = mixture.quantiles(self._source, rows, _check_probabilities(q), noise, job)
         return unscale_outputs(found, self.data.scaling)
@@ -209,9 +211,9 @@ class Posterior:
         -------
         ndarray of shape (m, n_samples)
         """
-        return self.sample_at(self.scale_rows(X), n_samples, noise, make_rng(random_state))
+        return self._sample_at(self.scale_rows(X), n_samples, noise, make_rng(random_state))
 
-    def sample_at(self, rows: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
+    def _sample_at(self, rows: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
         """`sample_y` at rows that were checked and scaled already."""
         if len(rows) > joint.MAX_JOINT_ROWS:
             raise ValueError(
@@ -360,9 +362,9 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            Rows alpha, nu, sigma2 and sharpness: median, 90% interval, R-hat and effective sample size (not of fixed
-            ones). Row `f (worst)`: the last two for the function at its slowest stored row. Then one row per kind of
-            move: in column `accepted`, the rate at which its proposals were accepted.
+            Rows alpha, nu, sigma2, sharpness and the relevance of each input: median, 90% interval, R-hat and effective
+            sample size (not of fixed ones). Row `f (worst)`: the last two for the function at its slowest stored row.
+            Then one row per kind of move: in column `accepted`, the rate at which its proposals were accepted.
         """
         return summaries.summary(self)
 

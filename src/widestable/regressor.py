@@ -267,7 +267,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (m, len(q))
         """
         rows = self._scale_rows(X)
-        return self.posterior_.quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
+        return self.posterior_._quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> FloatArray:
         """Lower and upper end of the central interval of a new observation, or of f.
@@ -309,7 +309,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = self._scale_rows(X)
         check_count("n_samples", n_samples, 1)
-        return self.posterior_.sample_at(rows, n_samples, noise, make_rng(random_state))
+        return self.posterior_._sample_at(rows, n_samples, noise, make_rng(random_state))
 
     def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
         """Jumps of f between training rows: how many, where, how large, how wide and how sure.
