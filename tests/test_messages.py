@@ -23,8 +23,8 @@ PLACE = {"FileExistsError": 1, "IsADirectoryError": 1}
 # A remedy is a clause that begins with an order. Add a verb here when a new message needs it.
 ORDERS = {
     "add", "ask", "build", "call", "check", "choose", "close", "continue", "convert", "correct", "delete", "drop",
-    "encode", "fill", "fit", "give", "go", "install", "load", "pass", "put", "raise", "rename", "rescale", "reshape", "run",
-    "save", "set", "try", "use", "widestable", "write",
+    "encode", "fill", "fit", "give", "go", "install", "load", "pass", "put", "raise", "rename", "rescale", "reshape",
+    "run", "save", "set", "try", "use", "widestable", "write",
 }  # fmt: skip
 # These end in a remedy that is written elsewhere: a near name (tests/cli/test_tables.py), RULES (below), or the
 # message of the error that they pass on.
