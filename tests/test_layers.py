@@ -23,6 +23,7 @@ LAYERS = [
     ["exact"],
     ["engine"],
     ["predict", "jumps"],
+    ["importance"],
     ["summaries", "posterior"],
     ["storage", "fitting"],
     ["regressor"],
