@@ -155,29 +155,9 @@ def refuse(path: Path, match: str) -> None:
     assert "\n" not in str(found.value)
 
 
-def test_any_changed_byte_is_noticed(saved: Path) -> None:
-    """Or it changes nothing: a few bytes of a zip (dates, flags) have no meaning."""
-    whole = saved.read_bytes()
-    expected = StableRegressor.load(saved).predict(np.zeros((1, 2)))
-    rng = np.random.default_rng(0)
-    n_noticed = 0
-    for place in rng.integers(0, len(whole), size=150):
-        changed = bytearray(whole)
-        changed[place] ^= 1 << rng.integers(8)
-        saved.write_bytes(bytes(changed))
-        try:
-            found = StableRegressor.load(saved)
-        except storage.UnreadableFileError:
-            n_noticed += 1
-        else:
-            np.testing.assert_array_equal(found.predict(np.zeros((1, 2))), expected)
-    assert n_noticed > 100
-
-
-@pytest.mark.parametrize("part", [0.0, 0.2, 0.99])
-def test_a_file_cut_short_is_refused(saved: Path, part: float) -> None:
-    whole = saved.read_bytes()
-    saved.write_bytes(whole[: int(part * len(whole))])
+def test_a_file_cut_short_is_refused(saved: Path) -> None:
+    """tests/faults/test_files.py cuts it at other places."""
+    saved.write_bytes(saved.read_bytes()[:5000])
     refuse(saved, "not a widestable model, or cut short")
 
 
