@@ -149,8 +149,7 @@ def _paths(
     law, train = source.laws[place], source.bases[place]
     where = [(chain, draw) for chain in source.chains for draw in range(chain.g.size)]
     chosen = [where[i] for i in which]
-    h = draw_hyperplanes(N_UNITS, source.X.shape[1], rng)
-    h[:, 1:] *= law.relevance
+    h = draw_hyperplanes(N_UNITS, source.X.shape[1], rng, law.relevance)
     root_g = np.sqrt([chain.g[draw] for chain, draw in chosen])
     weights = rng.standard_normal((N_UNITS, len(chosen))) * (root_g / np.sqrt(N_UNITS))
     inverse = _undo(source.model, train)
