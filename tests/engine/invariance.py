@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from widestable import stable
 from widestable.engine.chain import (
@@ -227,10 +227,7 @@ def p_values(
     pairs = [replicate(model, case, n_sweeps, rng, update) for _ in range(n_replicates)]
     after = [pair[1] for pair in pairs]
     found = look_at_atoms(after, model.n_atoms, case.d + 1) | look_at_law(after, model, rng)
-    # Halves of the replicates, so that the two samples are independent.
-    found["log likelihood"] = stats.ks_2samp(
-        [before.log_likelihood for before, _ in pairs[::2]], [look.log_likelihood for look in after[1::2]]
-    ).pvalue
+    found |= look_at_changes(pairs, case.d + 1)
     if model.infer_alpha:
         law = stats.uniform(ALPHA_LOW, ALPHA_HIGH - ALPHA_LOW)
         found["alpha"] = stats.kstest([look.alpha for look in after], law.cdf).pvalue
@@ -256,6 +253,27 @@ def look_at_atoms(after: list[Look], n: float, width: int) -> dict[str, float]:
         angles = np.concatenate([look.angle for look in after])
         found["angle"] = stats.kstest(angles, stats.uniform(0.0, np.pi).cdf).pvalue
     return found
+
+
+def look_at_changes(pairs: list[tuple[Look, Look]], width: int) -> dict[str, float]:
+    """Nothing may grow or shrink on average, which a chain that hardly moves shows best."""
+
+    def p_value(function: Callable[[Look], float]) -> float:
+        values = np.array([[function(look) for look in pair] for pair in pairs])
+        ranks = stats.rankdata(values).reshape(values.shape)
+        return float(stats.ttest_rel(ranks[:, 0], ranks[:, 1]).pvalue) if np.ptp(values, axis=1).any() else 1.0
+
+    # Halves of the replicates, so that the two samples are independent.
+    one, two = [before.log_likelihood for before, _ in pairs[::2]], [look.log_likelihood for _, look in pairs[1::2]]
+    return {
+        "log likelihood": float(stats.ks_2samp(one, two).pvalue),
+        "change of log likelihood": p_value(lambda look: look.log_likelihood),
+        "change of lengths": p_value(lambda look: float(np.sum(special.gammainc(0.5 * width, 0.5 * look.norm2) - 0.5))),
+        "change of tilts": p_value(lambda look: float(np.sum(look.tilt - 1.0 / width))),
+        "change of log r[0]": p_value(lambda look: look.log_r[0]),
+        "change of log w": p_value(lambda look: min(look.log_w, 1e9)),
+        "change of log nu": p_value(lambda look: look.log_nu_k),
+    }
 
 
 def look_at_law(after: list[Look], model: Model, rng: np.random.Generator) -> dict[str, float]:
