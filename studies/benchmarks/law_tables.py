@@ -43,7 +43,7 @@ def show_all(kept: Kept, ours: list[str]) -> None:
         rows = [[problem, *ratios(kept, name, problem)] for problem in problems]
         show(f"{TITLES[name]}, paired ratios ± standard error", ["problem", *RATIOS], rows)
     rows = [[problem, *_cells(_seconds(kept, method, problem) for method in methods)] for problem in problems]
-    show("Processor seconds of fit and prediction", ["problem", *methods], rows)
+    show("Processor seconds of the fit", ["problem", *methods], rows)
     rows = [row for problem in problems for method in ours if (row := _mixing(kept, method, problem))]
     columns = ["problem", "method", "sweeps", *(f"R-hat of {title}" for title in PARTS.values()), "least ESS"]
     show("Worst mixing over data sets (data sets with R-hat <= 1.01)", columns, rows)

@@ -19,11 +19,12 @@ NAME = "calibration"
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "smooth": {"n_warm": 1500, "thin": 150, "n_draws": 39},
+    "law": {"n_warm": 1500, "thin": 300, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
 # Raise one when a change of a sampler changes its draws, so that old results are not reused.
-VERSIONS = {"sign": 2, "smooth": 1, "gibbs": 1, "broken": 2, "coverage": 2}
+VERSIONS = {"sign": 2, "smooth": 2, "law": 1, "gibbs": 1, "broken": 2, "coverage": 2}
 # Enough to find a broken sampler out.
 N_BROKEN = 200
 N_REPEATS_OF_FUNCTIONS = 5
