@@ -16,9 +16,11 @@ import widestable.engine.run as engine
 from tests.checks import check_cdf, check_frequencies, check_mean, check_p_value
 from tests.engine.chains import FREE, equal_law, new_sample, one_thread, run_fixed, run_until_converged
 from tests.engine.invariance import poisson_p_value
+from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
 from widestable.engine.draws import ChainDraws, concatenate
 from widestable.engine.model import Model, make_model
 from widestable.engine.run import Sample, Setup, extend, quantities, warm_up
+from widestable.engine.sweep import Plan
 from widestable.inputs import Scaling, TrainingData, check_training
 from widestable.network import arcsine_kernel
 from widestable.progress import Reporter
@@ -85,6 +87,22 @@ def test_an_inferred_law_moves_and_a_fixed_one_does_not(start: tuple[Model, Samp
     draws = run_fixed(sample, Setup(model), 240).chains[0]
     moves = model.infer_sharpness
     assert (np.unique(draws.sharpness).size > 3) == (np.unique(draws.relevance).size > 3) == moves
+
+
+def test_a_shared_kernel_changes_nothing(model: Model) -> None:
+    assert_same(run_fixed(new_sample(model), one_thread(model), 60), run_fixed(new_sample(model), Setup(model), 60))
+
+
+def test_attempts_are_counted_from_the_end_of_the_warm_up(model: Model) -> None:
+    setup = Setup(model, plan=Plan(n_births=3))
+    sample = extend(warm_up(new_sample(model), setup, 40), setup, 30)
+    for state in sample.states:
+        attempts, accepted = state.tally.T
+        assert attempts[[BIRTH, DEATH]].sum() == 3 * 30
+        assert attempts[SIGMA2] == 30
+        assert attempts[NOISE_SHARE] == 0  # for many rows only
+        assert 0 < accepted[ROTATION] < attempts[ROTATION]
+        assert (accepted <= attempts).all()
 
 
 def test_seeds_make_chains_differ(model: Model) -> None:
