@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.commands import SHORT, call, call_json, complaint, write_line, write_plane
-from widestable import StableRegressor
+from widestable import StableRegressor, storage
 from widestable.cli import runs
 
 
@@ -158,11 +158,9 @@ def test_a_finished_run_need_not_be_resumed(line_run: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from widestable import rounds
-
     data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
     options = ("--target", "level", *SHORT)
-    real, count = rounds.write, iter(range(100))
+    real, count = storage.write, iter(range(100))
 
     def write(*args: object) -> None:
         real(*args)
@@ -170,7 +168,7 @@ def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(rounds, "write", write)
+        patch.setattr(storage, "write", write)
         result = call("fit", data, "--out", out, *options, code=130)
     assert f"To continue: widestable fit --resume {out}" in result.stdout
     assert StableRegressor.load(out / "model.zip").posterior_.log_density.shape == (2, 20)
