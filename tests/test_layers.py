@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -96,6 +97,13 @@ def test_files_keep_the_rules() -> None:
 
 def test_every_file_has_a_layer() -> None:
     assert {layer_of(path) for path in FILES} <= RANK.keys()
+
+
+def test_the_design_page_lists_the_layers() -> None:
+    page = (SRC.parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^    (\w+(?:, \w+)*)$", page.split("## 6. Layers")[1], re.MULTILINE)
+    # The two files that start the package import it whole, and are no layer to a reader.
+    assert [line.split(", ") for line in listed] == LAYERS[:-1]
 
 
 def test_a_violation_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
