@@ -73,7 +73,6 @@ OF_SIGN, OF_SMOOTH, OF_SHARPNESS = (
     Case(n_visits=8, smooth=True),
 )
 HELD_BY_SCALES = "is_held = log_v - chain.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
-HELD_BY_MARKS = "is_held = log_mark < math.log(model.n_atoms) + math.log(1.0 - rng.random())"
 JACOBIAN = "log_jacobian = len(held) * float(np.log(scale).sum())"
 OF_RELEVANCE = "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)"
 DENSITY = "density = log_likelihood(chain, model, law, h, log_nu) + prior"
@@ -102,10 +101,10 @@ SLIPS = {
     ),
     "held by their hyperplanes, sign units": (OF_SIGN, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
     "held by their hyperplanes, smooth units": (OF_SMOOTH, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
-    "held by their scales after the move": (
-        OF_SHARPNESS._replace(n_visits=20),
-        HELD_BY_MARKS,
-        "is_held = log_scale_of_mark(log_mark, chain.alpha, log_nu) > chain.log_sigma2",
+    "held by the sharpness after the move": (
+        OF_SHARPNESS,
+        HELD_BY_SCALES,
+        "is_held = np.full(log_mark.size, law.sharpness > 1.0)",
     ),
     "no likelihood, sign units": (OF_SIGN._replace(changes=QUIET), DENSITY, "density = chain.log_likelihood + prior"),
     "no likelihood, smooth units": (
@@ -113,15 +112,10 @@ SLIPS = {
         DENSITY,
         "density = chain.log_likelihood + prior",
     ),
-    "likelihood at the old nu": (
-        OF_SHARPNESS._replace(changes=QUIET),
-        DENSITY,
-        DENSITY.replace("h, log_nu", "h, place.log_nu"),
-    ),
-    "nu left behind": (
+    "nu moved by the new law alone": (
         OF_SHARPNESS,
-        "make_kernel(model, place.law), log_nu=place.log_nu)",
-        "make_kernel(model, place.law))",
+        "log_nu += mean_log_diagonal(model, place.law) - log_diagonal",
+        "log_nu -= log_diagonal",
     ),
     "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
 }
@@ -263,3 +257,16 @@ def test_steps_adapt_during_warm_up(rng: np.random.Generator) -> None:
     active = [0, 1, 3, -1]
     assert np.all(tuning.log_step[active] > -5.0)
     np.testing.assert_allclose(tuning.factor @ tuning.factor.T, learned.covariance, atol=1e-5)
+
+
+def test_steps_far_too_long_do_no_harm(rng: np.random.Generator) -> None:
+    """Proposals far outside the range of the prior are rejected, and steps become shorter."""
+    model = some_data(rng, None)
+    chain, law, work = some_chain(model, 1.5, rng)
+    tuning = new_state(1.3, 0.2, -1.0, law, chain.h, chain.log_mark, rng).tuning
+    tuning = tuning._replace(log_step=np.full_like(tuning.log_step, math.log(60.0)))
+    learned: Any = nothing_learned(3)
+    for _ in range(20):
+        chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
+    assert np.all(np.isfinite(tuning.log_step))
+    assert tuning.log_step[3] < math.log(60.0)
