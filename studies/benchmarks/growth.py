@@ -192,8 +192,8 @@ def law_rows(n_sweeps: int = 600, n_new: int = 10_000, *sizes: int) -> None:
     for n in sizes or LAW_SIZES:
         cost = _alone(_measure_law, n, n_sweeps, n_new)
         sweep = f"{1e3 * cost.fit / (N_CHAINS * n_sweeps):.1f}"
-        cells = [f"{cost.fit:.0f}", sweep, f"{cost.fit_megabytes:.0f}"]
-        rows.append([str(n), *cells, f"{cost.predict:.0f}", f"{cost.predict_megabytes:.0f}"])
+        cells = [f"{cost.fit:.1f}", sweep, f"{cost.fit_megabytes:.0f}"]
+        rows.append([str(n), *cells, f"{cost.predict:.1f}", f"{cost.predict_megabytes:.0f}"])
     columns = ["rows", "s to fit", "ms per sweep and chain", "peak MB", f"s to predict {n_new} rows", "peak MB"]
     show(f"The law inferred, 10 inputs, 4 chains of {n_sweeps} sweeps, 1 thread", columns, rows)
 

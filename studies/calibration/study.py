@@ -14,8 +14,9 @@ from studies.runner import Piece, Places, Result, Run, run_all
 from studies.sampling import fit
 
 NAME = "calibration"
-# Draws are a few autocorrelation times apart. These were at most 16 sweeps in six runs with sign units, 30 in eight
-# runs of the blocked sampler, and 70 to 200 for the sharpness in five runs with smooth units, which make fewer draws.
+# Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units,
+# 30 in eight runs of the blocked sampler, 130 (the sharpness) in two runs with smooth units, and 160 to 630 (the
+# sharpness) in five runs with the law inferred, where relevances took 75 to 260. Slow kinds make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "smooth": {"n_warm": 1500, "thin": 150, "n_draws": 39},

@@ -112,7 +112,7 @@ def published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
 def run_published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> tuple[Floats, Floats]:
     """Return draws of f at the new rows, (draws, m), and of sigma2, (draws,), from the published sampler."""
     rng = np.random.default_rng([seed, 3])
-    draws = posterior_predictive(X, y, X_new, sampler="metropolis", rng=rng, progress=False, **settings)
+    draws = posterior_predictive(X, y, X_new, sampler="metropolis", random_state=rng, progress=False, **settings)
     return draws.f_new, draws.sigma2
 
 
