@@ -60,8 +60,8 @@ def log_prior_log_sharpness(log_w: np.ndarray) -> np.ndarray:
 
 def on_a_grid(is_smooth: bool) -> Laws:
     """One input, nu inferred: midpoints of a grid, weighted by the prior."""
-    log_r, log_nu = np.linspace(-7.0, 7.0, 141), np.linspace(-6.5, 6.5, 66)
-    edges = np.linspace(math.log(0.1), math.log(1000.0), 61)
+    log_r, log_nu = np.linspace(-7.0, 7.0, 85), np.linspace(-6.5, 6.5, 40)
+    edges = np.linspace(math.log(0.1), math.log(1000.0), 38)
     log_w = 0.5 * (edges[1:] + edges[:-1]) if is_smooth else np.array([math.inf])
     r, w, nu_k = (axis.ravel() for axis in np.meshgrid(log_r, log_w, log_nu, indexing="ij"))
     log_weight = stats.norm.logpdf(r) + stats.norm.logpdf(nu_k, scale=1.5)
