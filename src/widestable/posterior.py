@@ -68,7 +68,7 @@ class Posterior:
     (1, (1,))
     >>> posterior.summary().index.to_list()[:5]
     ['alpha', 'nu', 'sigma2', 'sharpness', 'relevance of x1']
-    >>> posterior.acceptance().loc["birth"].between(0.0, 1.0).all()
+    >>> bool(posterior.acceptance().loc["birth"].between(0.0, 1.0).all())
     True
     >>> posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
     {'x1': 1.0}
