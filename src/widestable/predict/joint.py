@@ -21,8 +21,8 @@ from .components import Basis, Components, Source, fill_atom_sums
 MAX_JOINT_ROWS = 8000
 # Eigenvalues below this part of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-12
-# Units that make up a path of the remainder: its kurtosis is then that of a Gaussian to 1 part in 1000.
-N_UNITS = 1024
+# Units that make up a path of the remainder. Its first two moments are exact whatever their number.
+N_UNITS = 400
 
 
 class Conditional(NamedTuple):
