@@ -13,7 +13,7 @@ import numpy as np
 from ._types import FloatArray
 from .diagnostics import LEAST_DRAWS, convergence, rhat, warn_unless_converged
 from .engine import run
-from .engine.chain import start_state
+from .engine.chain import State, start_state
 from .engine.kernel import Law
 from .engine.model import Model, Priors, make_model
 from .engine.run import Sample, Setup
@@ -58,12 +58,20 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
         states = [start_state(model, Law(law.relevance, law.sharpness), rng, **fixed) for rng in rngs]
     else:
         states = start_inferred_law(model, law, rngs, np.random.default_rng(extra), **fixed)
-    return Posterior(data, model, run.start(states))
+    return Posterior(data, model, run.start([_inside_prior(state, model) for state in states]))
+
+
+def _inside_prior(state: State, model: Model) -> State:
+    """The state with alpha well inside the range of its prior, from where alone it can move."""
+    margin = 0.01 * (model.alpha_high - model.alpha_low)
+    alpha = float(np.clip(state.alpha, model.alpha_low + margin, model.alpha_high - margin))
+    return state._replace(alpha=alpha) if model.infer_alpha else state
 
 
 def _fixed_law(data: TrainingData, relevance: Any, sharpness: Any) -> FixedLaw:
     """What is given of the law, as plain arrays and floats."""
-    if isinstance(relevance, str):  # "equal"
+    # "equal", or nothing to learn: no input varies.
+    if isinstance(relevance, str) or (relevance is None and not np.any(np.ptp(data.X, axis=0) > 0.0)):
         relevance = np.ones(data.X.shape[1])
     return FixedLaw(
         None if relevance is None else np.array(relevance, dtype=float), None if sharpness is None else float(sharpness)
