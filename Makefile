@@ -29,8 +29,8 @@ $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable ".[dev,report]"
 	touch $@
 
-$(VENV)/.studies: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[dev,report,studies,distributed]"
+$(VENV)/.experiments: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[dev,report,experiments,distributed]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base
@@ -53,7 +53,7 @@ test: $(VENV)/.dev
 test-statistical: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m statistical
 
-test-slow: $(VENV)/.studies
+test-slow: $(VENV)/.experiments
 	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
 
 build: $(VENV)/.dev
@@ -92,13 +92,13 @@ docs: $(VENV)/.docs
 
 # One benchmark: make bench BENCHMARK=growth
 BENCHMARK ?=
-bench: $(VENV)/.studies
+bench: $(VENV)/.experiments
 	$(BIN)/python -m studies.benchmarks $(BENCHMARK)
 
 # Presets are quick, standard and full; all studies, or some: make reproduce PRESET=full STUDIES="simulated sp500"
 PRESET ?= standard
 STUDIES ?=
-reproduce: $(VENV)/.studies
+reproduce: $(VENV)/.experiments
 	$(BIN)/python -m studies.reproduction $(STUDIES) --preset $(PRESET)
 
 # Fewer simulations, or some kinds: make sbc SIMULATIONS=40 KINDS="sign gibbs"

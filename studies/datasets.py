@@ -143,7 +143,7 @@ def _fetch(url: str, cache: Folder) -> Path:
         import pooch
     except ImportError as error:
         raise DataError(
-            'Fetching the data needs pooch: run pip install --editable ".[studies]", or set WIDESTABLE_DATA to a '
+            'Fetching the data needs pooch: run pip install --editable ".[experiments]", or set WIDESTABLE_DATA to a '
             f"folder that holds {REAL_ESTATE_FILE}."
         ) from error
     folder = Path(cache) if cache is not None else Path(pooch.os_cache("widestable"))
@@ -162,7 +162,7 @@ def _read_archive(path: Path) -> Floats:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise DataError('Reading the archive needs openpyxl: run pip install --editable ".[studies]".') from error
+        raise DataError('Reading the archive needs openpyxl: run pip install --editable ".[experiments]".') from error
     try:
         with zipfile.ZipFile(path) as archive:
             (name,) = (name for name in archive.namelist() if name.endswith(".xlsx"))

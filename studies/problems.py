@@ -1,4 +1,4 @@
-"""Simulated data: the paper's nine functions, and two oblique jumps with any number of inputs."""
+"""Simulated data: the paper's nine functions, and others with any number of rows and inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 
 NOISE_SD = 0.5
 N_TEST_SETS = 100
-N_OBLIQUE_TEST_SETS = 20
+N_SETS_AT_NEW_ROWS = 20
+FRIEDMAN_NOISE_SD = 1.0
 
 
 @dataclass(frozen=True)
@@ -231,17 +232,63 @@ def oblique(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
         return np.asarray(jumps + np.sin(2.0 * X[:, 0]))
 
     y = truth(X) + NOISE_SD * rng.standard_normal(n)
-    X_new = rng.standard_normal((n_new, d))
-    f_new = truth(X_new)
-    return Problem(X, y, X_new, f_new + NOISE_SD * rng.standard_normal((N_OBLIQUE_TEST_SETS, n_new)), f_new)
+    return _with_new_rows(X, y, rng.standard_normal((n_new, d)), truth, NOISE_SD, rng)
 
 
-def evenly_spread(n: int, count: int) -> NDArray[np.intp]:
-    """Return `count` of the numbers 0 to n - 1, evenly spread.
+def jump_and_slope(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return a slope of 2 along the first input plus a jump of 5 across the diagonal, with rows from N(0, I).
+
+    Parameters
+    ----------
+    n, d, seed, n_new : int
+        As for `oblique`; one input will do.
 
     Examples
     --------
-    >>> evenly_spread(9, 3)
-    array([0, 4, 8])
+    >>> problem = jump_and_slope(60, 1, n_new=2)
+    >>> problem.X.shape, problem.y_new.shape
+    ((60, 1), (20, 2))
     """
-    return np.linspace(0, n - 1, count).astype(np.intp)
+    rng = np.random.default_rng([seed, 1])
+    X = rng.standard_normal((n, d))
+
+    def truth(X: Floats) -> Floats:
+        return np.asarray(2.0 * X[:, 0] + 5.0 * (X.sum(axis=1) / np.sqrt(d) > 0.2))
+
+    y = truth(X) + NOISE_SD * rng.standard_normal(n)
+    return _with_new_rows(X, y, rng.standard_normal((n_new, d)), truth, NOISE_SD, rng)
+
+
+def friedman(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return Friedman's first function: rows uniform on the unit cube, five inputs that matter, noise of s.d. 1.
+
+    `f(x) = 10 sin(pi x1 x2) + 20 (x3 - 1/2)**2 + 10 x4 + 5 x5`.
+
+    Parameters
+    ----------
+    n, d, seed, n_new : int
+        As for `oblique`; at least 5 inputs.
+
+    Examples
+    --------
+    >>> problem = friedman(200, 10, n_new=3)
+    >>> problem.X.shape, problem.y_new.shape
+    ((200, 10), (20, 3))
+    """
+    rng = np.random.default_rng([seed, 2])
+    X = rng.random((n, d))
+
+    def truth(X: Floats) -> Floats:
+        curved = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2
+        return np.asarray(curved + 10.0 * X[:, 3] + 5.0 * X[:, 4])
+
+    y = truth(X) + FRIEDMAN_NOISE_SD * rng.standard_normal(n)
+    return _with_new_rows(X, y, rng.random((n_new, d)), truth, FRIEDMAN_NOISE_SD, rng)
+
+
+def _with_new_rows(
+    X: Floats, y: Floats, X_new: Floats, truth: Callable[[Floats], Floats], noise_sd: float, rng: np.random.Generator
+) -> Problem:
+    """Add 20 test sets at the new rows."""
+    f_new = truth(X_new)
+    return Problem(X, y, X_new, f_new + noise_sd * rng.standard_normal((N_SETS_AT_NEW_ROWS, len(X_new))), f_new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,21 +12,22 @@ from unittest.mock import patch
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from widestable.engine.state import LOG_NU_SD, SHARPNESS_GRID, log_prior_sharpness, make_model
 
 from studies.problems import Floats
-from widestable import Posterior, StableRegressor
-from widestable.diagnostics import Convergence, convergence
-from widestable.engine import kernel, run
+from widestable import Posterior, StableRegressor, fitting
+from widestable.diagnostics import Convergence
+from widestable.engine import model, run
 from widestable.engine.draws import ChainDraws
-from widestable.engine.model import Plan
-from widestable.inputs import TrainingData, unscale_outputs
+from widestable.engine.kernel import Law, make_kernel
+from widestable.engine.law import draw_log_relevance, draw_log_sharpness
+from widestable.engine.sweep import Plan
+from widestable.inputs import TrainingData, spread_indices, unscale_outputs
 from widestable.network import arcsine_kernel, unit_patterns
-from widestable.predict import mixture
+from widestable.predict import components
 from widestable.stable import log_remainder
 
 __all__ = [
-    "LOG_NU_SD",
+    "PRIORS",
     "Chains",
     "Draw",
     "Fixed",
@@ -33,16 +35,19 @@ __all__ = [
     "compile_engine",
     "covariance",
     "covariance_draws",
-    "draw_sharpness",
+    "draw_log_relevance",
+    "draw_log_sharpness",
     "draws_at",
     "each_draw",
     "fit",
     "low_rank_kernel",
     "start",
+    "thinned",
 ]
 
-# The default of StableRegressor: what users run is what is studied.
+# The defaults of StableRegressor: what users run is what is studied.
 N_ATOMS = 30.0
+PRIORS = model.Priors()
 
 
 # --- The regressor ---------------------------------------------------------------------------------------
@@ -68,17 +73,17 @@ def fit(X: Floats, y: Floats, seed: int, **settings: Any) -> StableRegressor:
 
 
 def compile_engine() -> None:
-    """Compile the engine, or load it from numba's cache, for sign and for smooth units."""
+    """Compile the engine, or load it from numba's cache, for sign units and for an inferred law."""
     X = np.linspace(0.0, 1.0, 6)[:, None]
-    for sharpness in (np.inf, None):
-        fit(X, X[:, 0], 0, n_chains=1, n_sweeps=24, sharpness=sharpness).predict(X)
+    for law in ({}, {"sharpness": None, "relevance": None}):
+        fit(X, X[:, 0], 0, n_chains=1, n_sweeps=24, **law).predict(X)
 
 
 # --- Chains, run step by step ----------------------------------------------------------------------------
 
 
 class Fixed(NamedTuple):
-    """Parameters that are held fixed; None is inferred."""
+    """Parameters that are held fixed, in scaled units; None is inferred."""
 
     alpha: float | None = None
     nu: float | None = None
@@ -91,51 +96,56 @@ class Chains:
 
     Attributes
     ----------
-    data : TrainingData
+    at : Posterior
+        Data, model, draws so far and where each chain is.
     setup : run.Setup
-        Model and plan.
-    sample : run.Sample
-        Draws so far and where each chain is.
+        What the run is made with.
     """
 
-    data: TrainingData
+    at: Posterior
     setup: run.Setup
-    sample: run.Sample
 
     def warm_up(self, n_sweeps: int) -> Chains:
         """Adapt step sizes for `n_sweeps`; keep no draws."""
-        return replace(self, sample=run.warm_up(self.sample, self.setup, n_sweeps))
+        return self._with(run.warm_up(self.at.sample, self.setup, n_sweeps))
 
     def extend(self, n_sweeps: int, thin: int | None = None) -> Chains:
         """Add `n_sweeps` with one draw per `thin` sweeps (2, or what the last call said)."""
-        sample = self.sample if thin is None else replace(self.sample, thin=thin)
-        return replace(self, sample=run.extend(sample, self.setup, n_sweeps))
+        sample = self.at.sample if thin is None else replace(self.at.sample, thin=thin)
+        return self._with(run.extend(sample, self.setup, n_sweeps))
 
     def run(self, n_sweeps: int) -> Chains:
         """Run as `StableRegressor(n_sweeps=...)` does, a third of it warm-up."""
-        return replace(self, sample=run.sample_fixed(self.sample, self.setup, n_sweeps))
+        return self._with(_last(run.sample_fixed(self.at.sample, self.setup, n_sweeps)))
 
     def run_until_converged(self) -> Chains:
         """Run as `StableRegressor()` does."""
-        return replace(self, sample=run.sample_until_converged(self.sample, self.setup))
+        return self._with(_last(run.sample_until_converged(self.at.sample, self.setup)))
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps of each chain, warm-up included."""
-        return self.sample.n_sweeps
+        return self.at.n_sweeps
 
     @property
     def draws(self) -> tuple[ChainDraws, ...]:
         """Draws of each chain."""
-        return self.sample.chains
+        return self.at.chains
 
     def convergence(self) -> Convergence:
         """R-hat and effective sample size of the inferred parameters and of f at the stored rows."""
-        return convergence(run.quantities(self.sample, self.setup.model))
+        return self.at.convergence()
 
     def posterior(self) -> Posterior:
         """The draws in the user's units."""
-        return Posterior.from_sample(self.data, self.setup.model, self.sample)
+        return self.at
+
+    def _with(self, sample: run.Sample) -> Chains:
+        return replace(self, at=replace(self.at, sample=sample))
+
+
+def _last(rounds: Iterator[run.Sample]) -> run.Sample:
+    return deque(rounds, maxlen=1)[0]
 
 
 def start(
@@ -144,12 +154,10 @@ def start(
     *,
     n_chains: int = 4,
     seed: int = 0,
-    n_atoms: float = N_ATOMS,
-    sharpness: float | None = math.inf,
-    alpha_range: tuple[float, float] | None = None,
     plan: Plan | None = None,
+    **settings: Any,
 ) -> Chains:
-    """Return chains at their starting points.
+    """Return chains where those of `StableRegressor` start.
 
     Parameters
     ----------
@@ -158,26 +166,18 @@ def start(
         Parameters that are not inferred.
     n_chains, seed : int
         Each chain has its own random stream, spawned from the seed.
-    n_atoms : float
-        Expected number of atoms.
-    sharpness : float or None
-        Infinity for sign units; None to infer it.
-    alpha_range : tuple of float, or None
-        Ends of the uniform prior of alpha; the engine's own if None.
     plan : Plan or None
-        How many of each move a sweep makes; the default plan if None.
+        How much of each move a sweep makes; the default plan if None.
+    **settings : Any
+        Other parameters of the regressor: `n_atoms`, `sharpness`, `relevance` and `priors`.
     """
-    model = make_model(data, **fixed._asdict(), n_atoms=n_atoms, sharpness=sharpness)
-    if alpha_range is not None:
-        model = model._replace(alpha_low=alpha_range[0], alpha_high=alpha_range[1])
-    seeds = np.random.SeedSequence(seed).spawn(n_chains)
-    sample = run.start(model, seeds, **fixed._asdict())
-    return Chains(data, run.Setup(model, 1, plan=plan or Plan()), sample)
-
-
-def draw_sharpness(rng: np.random.Generator) -> float:
-    """Draw an inferred sharpness from its prior."""
-    return float(rng.choice(SHARPNESS_GRID, p=np.exp(log_prior_sharpness(SHARPNESS_GRID))))
+    # The regressor takes variances in squared units of y.
+    units = Fixed(1.0, data.scaling.y_scale**2, data.scaling.y_scale**2)._asdict()
+    settings |= {name: None if v is None else v * units[name] for name, v in fixed._asdict().items()}
+    chosen = StableRegressor(n_chains=n_chains, random_state=seed, **settings)
+    at = fitting.start(data, chosen.get_params(deep=False))
+    kernel = run.shared_kernel(at.model, at.sample.states[0].law)
+    return Chains(replace(at, kernel=kernel), run.Setup(at.model, kernel, 1, plan=plan or Plan()))
 
 
 # --- Draws -----------------------------------------------------------------------------------------------
@@ -223,30 +223,45 @@ def covariance_draws(posterior: Posterior) -> Floats:
     return np.array([covariance(draw, X, K) + draw.sigma2 * identity for draw in draws])
 
 
+def thinned(posterior: Posterior, n_draws: int) -> Posterior:
+    """Return a posterior with at most `n_draws` draws of each chain, evenly spread."""
+    sample, total = posterior.sample, posterior.sample.n_draws
+    keep = np.isin(np.arange(total), spread_indices(total, n_draws))
+    chains = tuple(draws.where(keep) for draws in sample.chains)
+    rounds = (run.Round(sum(r.n_sweeps for r in sample.rounds), int(keep.sum())),)
+    return replace(posterior, sample=replace(sample, chains=chains, rounds=rounds))
+
+
 def draws_at(posterior: Posterior, X_new: Floats, rng: np.random.Generator) -> Floats:
     """Draw f at each new row separately, in the order of the chains, shape (chains, draws, m).
 
     Parameters
     ----------
     posterior : Posterior
+        Where the law of the hyperplanes is inferred, every law among the draws costs a decomposition of the kernel:
+        see `thinned`.
     X_new : ndarray of shape (m, d)
         Rows in the user's units.
     rng : numpy.random.Generator
         Given a stored draw f is Gaussian; one value is drawn from that.
     """
-    rows = posterior.check_rows(X_new)
-    source = mixture.prepare(posterior.model, posterior.chains, float(np.abs(posterior.data.y).max()))
-    mean, sd = mixture.components(source, rows, False)
+    rows = posterior.scale_rows(X_new)
+    # Predictions make do with an even selection of the laws; here every draw counts.
+    with patch.object(components, "MAX_LAWS", math.inf):
+        largest = float(np.abs(posterior.data.y).max())
+        source = components.prepare(posterior.model, posterior.chains, largest, posterior.kernel)
+    mean, sd = components.components(source, rows, False)
     f = mean + sd * rng.standard_normal(sd.shape)
     return unscale_outputs(f.T, posterior.data.scaling).reshape(*posterior.sigma2.shape, len(rows))
 
 
 def low_rank_kernel(data: TrainingData, n_landmarks: int) -> Floats:
     """Return the kernel that the engine works with at many rows, shape (n, n), with this many landmarks."""
-    with patch.object(kernel, "MAX_LANDMARKS", n_landmarks):
-        model = start(data, n_chains=0).setup.model
+    with patch.object(model, "MAX_LANDMARKS", n_landmarks):
+        made = model.make_model(data, **Fixed()._asdict(), n_atoms=N_ATOMS)
+    kernel = make_kernel(made, Law(np.ones(data.X.shape[1]), math.inf))
     root = np.sqrt(data.weight)
-    U = model.basis / root[:, None]
-    K = (U * (model.eigenvalues - model.rest_eigenvalue)) @ U.T
-    K[np.diag_indices(root.size)] += model.rest_eigenvalue
+    U = kernel.basis / root[:, None]
+    K = (U * (kernel.eigenvalues - kernel.rest_eigenvalue)) @ U.T
+    K[np.diag_indices(root.size)] += kernel.rest_eigenvalue
     return np.asarray(K / np.outer(root, root))

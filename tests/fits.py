@@ -50,6 +50,15 @@ def smooth() -> StableRegressor:
     return fit(X, np.sin(X[:, 0]) + 3.0 * (X[:, 1] > 0.2) + 0.2 * rng.standard_normal(len(X)), sharpness=None)
 
 
+@cache
+def relevant() -> StableRegressor:
+    """Smooth units whose relevance and sharpness differ from draw to draw."""
+    rng = np.random.default_rng(3)
+    X = np.repeat(rng.standard_normal((14, 2)), 2, axis=0)[1:]
+    y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.standard_normal(len(X))
+    return fit(X, y, sharpness=None, relevance=None)
+
+
 def slow_components(posterior: Posterior, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of f at scaled rows X given each draw: condition a Gaussian process on y minus the atoms."""
     data = posterior.data
@@ -60,12 +69,13 @@ def slow_components(posterior: Posterior, X: np.ndarray) -> tuple[np.ndarray, np
             h, size = draws.h[first[i] : first[i + 1]], draws.size[first[i] : first[i + 1]]
             g = np.exp(log_remainder(draws.alpha[i], draws.log_nu[i], posterior.model.n_atoms))
             noise = np.diag(np.exp(draws.log_sigma2[i]) / data.weight)
-            sharpness = draws.sharpness[i]
-            k = g * arcsine_kernel(X, data.X, sharpness)
-            solved = np.linalg.solve(g * arcsine_kernel(data.X, sharpness=sharpness) + noise, k.T)
-            at_new, at_rows = (unit_patterns(h, rows, sharpness) for rows in (X, data.X))
+            sharpness, relevance = draws.sharpness[i], draws.relevance[i]
+            new, rows = X * relevance, data.X * relevance
+            k = g * arcsine_kernel(new, rows, sharpness)
+            solved = np.linalg.solve(g * arcsine_kernel(rows, sharpness=sharpness) + noise, k.T)
+            at_new, at_rows = (unit_patterns(h, places, sharpness) for places in (X, data.X))
             means.append(size @ at_new + solved.T @ (data.y - size @ at_rows))
-            self = g * np.diag(arcsine_kernel(X, sharpness=sharpness))
+            self = g * np.diag(arcsine_kernel(new, sharpness=sharpness))
             variances.append(self - np.sum(k * solved.T, axis=1))
     return np.array(means).T, np.array(variances).T
 

@@ -36,19 +36,30 @@ def fit(**settings: object) -> StableRegressor:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 2))
     y = 3.0 * (X[:, 0] > 0.2) + 0.3 * rng.standard_normal(400)
-    model = StableRegressor(n_chains=2, n_sweeps=30, n_jobs=2, random_state=0, progress=False, **settings)
+    settings = {"n_sweeps": 30} | settings
+    model = StableRegressor(n_chains=2, n_jobs=2, random_state=0, progress=False, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
 
 
-@pytest.mark.parametrize("sharpness", [np.inf, None])
-def test_chains_are_the_same_on_a_cluster(sharpness: float | None, cluster: None) -> None:
+def assert_same_on_a_cluster(**settings: object) -> StableRegressor:
     with parallel_config(backend="threading"):
-        here = fit(sharpness=sharpness)
-    there = fit(sharpness=sharpness)
-    np.testing.assert_array_equal(there.posterior_.f, here.posterior_.f)
-    np.testing.assert_array_equal(there.posterior_.alpha, here.posterior_.alpha)
+        here = fit(**settings)
+    there = fit(**settings)
+    for name in ("f", "alpha", "relevance", "sharpness"):
+        np.testing.assert_array_equal(getattr(there.posterior_, name), getattr(here.posterior_, name), name)
+    return there
+
+
+def test_chains_are_the_same_on_a_cluster(cluster: None) -> None:
+    assert_same_on_a_cluster()
+
+
+def test_chains_with_an_inferred_law_are_the_same_on_a_cluster(cluster: None) -> None:
+    # Long enough for the law to move: with 400 rows it is visited once in 16 sweeps of a round.
+    posterior = assert_same_on_a_cluster(sharpness=None, relevance=None, n_sweeps=200).posterior_
+    assert np.unique(posterior.relevance).size > 8
 
 
 def search(n_jobs: int) -> GridSearchCV:

@@ -53,28 +53,28 @@ def test_a_run_can_be_followed(caplog: pytest.LogCaptureFixture, tmp_path: Path)
     model = fits.fit(*fits.line_data())
     first, warm_up, *rounds, last = messages(caplog)
     assert first == "Fit started: n = 14 distinct rows, d = 1 inputs, 2 chains"
-    assert warm_up == "Warm-up finished: 20 sweeps a chain"
+    assert warm_up == "Warm-up finished: 20 sweeps per chain"
     assert len(rounds) == 8
-    assert rounds[0] == "Round 1, 25 sweeps a chain: largest R-hat nan, least effective sample size nan"
+    assert rounds[0] == "Round 1, 25 sweeps per chain: largest R-hat nan, least effective sample size nan"
     found = re.fullmatch(r"Round 8, 60 .*: largest R-hat (\S+), least effective sample size (\d+)", rounds[-1])
     assert found is not None
     worst = model.posterior_.convergence()
     assert float(found[1]) == pytest.approx(worst.rhat.max(), abs=0.5)
-    assert last == "Finished after 60 sweeps a chain; 40 draws of each kept"
+    assert last == "Finished after 60 sweeps per chain; kept 40 draws of each"
     caplog.clear()
     model.save(tmp_path / "model.zip")
     StableRegressor.load(tmp_path / "model.zip").continue_sampling(8)
     saved, loaded, *_, last = messages(caplog)
     assert saved == f"Saved Posterior(2 chains of 40 draws, 14 distinct rows, 1 input) to {tmp_path / 'model.zip'}"
     assert loaded.startswith("Loaded Posterior(")
-    assert last == "Finished after 68 sweeps a chain; 48 draws of each kept"
+    assert last == "Finished after 68 sweeps per chain; kept 48 draws of each"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_end_says_whether_the_chains_converged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "widestable")
     fits.fit(*fits.line_data(), n_sweeps=None, max_sweeps=40)
-    assert messages(caplog)[-1].startswith("Stopped without convergence after 40 sweeps a chain")
+    assert messages(caplog)[-1].startswith("Stopped without convergence after 40 sweeps per chain")
     caplog.clear()
     fits.fit([[0.0], [1.0]], [0.0, 1.0], alpha=2.0, nu=1.0, sigma2=1.0, n_sweeps=None)
     assert messages(caplog)[-1].startswith("Converged after ")
@@ -85,4 +85,4 @@ def test_details_are_for_debugging(caplog: pytest.LogCaptureFixture, tmp_path: P
     caplog.set_level(logging.DEBUG, "widestable")
     caplog.clear()
     model.save(tmp_path / "model.zip")
-    assert messages(caplog)[0] == f"Wrote {tmp_path / 'model.zip'}, format 3"
+    assert messages(caplog)[0] == f"Wrote {tmp_path / 'model.zip'}, format 1"

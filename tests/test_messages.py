@@ -22,9 +22,9 @@ SILENT = {"typer.Exit"}
 PLACE = {"FileExistsError": 1, "IsADirectoryError": 1}
 # A remedy is a clause that begins with an order. Add a verb here when a new message needs it.
 ORDERS = {
-    "add", "ask", "build", "call", "check", "choose", "close", "convert", "correct", "delete", "drop", "encode",
-    "fill", "fit", "give", "go", "install", "load", "pass", "put", "raise", "rename", "rescale", "reshape", "run",
-    "save", "set", "try", "use", "widestable", "write",
+    "add", "ask", "build", "call", "check", "choose", "close", "continue", "convert", "correct", "delete", "drop",
+    "encode", "fill", "fit", "give", "go", "install", "load", "pass", "put", "raise", "rename", "rescale", "reshape",
+    "run", "save", "set", "try", "use", "widestable", "write",
 }  # fmt: skip
 # These end in a remedy that is written elsewhere: a near name (tests/cli/test_tables.py), RULES (below), or the
 # message of the error that they pass on.
@@ -73,8 +73,7 @@ def has_remedy(text: str) -> bool:
     return any(clause.split()[0].lower() in ORDERS for clause in clauses if clause)
 
 
-FILES = [path for path in sorted(SRC.rglob("*.py")) if "experiments" not in path.parts]
-MESSAGES = [message for path in FILES for message in messages_in(path)]
+MESSAGES = [message for path in sorted(SRC.rglob("*.py")) for message in messages_in(path)]
 
 
 def test_every_message_has_a_remedy() -> None:

@@ -229,6 +229,27 @@ def test_process_at_the_gaussian_limit_is_a_gaussian_process(rng: np.random.Gene
     checks.check_cdf(f[:, 0], stats.norm(scale=np.sqrt(NU)).cdf)
 
 
+@pytest.mark.parametrize("sharpness", [np.inf, 0.7])
+def test_relevances_scale_the_inputs(sharpness: float, rng: np.random.Generator) -> None:
+    """At alpha = 2 the covariance of networks of any width, and of their limit, is the kernel of the scaled rows."""
+    X, r = np.array([[0.0, 1.0], [2.0, -1.0], [-0.5, 0.4], [2.0, -1.0]]), np.array([3.0, 0.2])
+    given = {"alpha": 2.0, "nu": NU, "random_state": rng, "sharpness": sharpness, "size": 20_000}
+    i, j = np.triu_indices(4)
+    expected = NU * arcsine_kernel(X * r, sharpness=sharpness)[i, j]
+    for f in (draw_process(X, relevance=r, n_atoms=5, **given), draw_network(X, 6, relevance=r, **given)):
+        checks.check_mean(f[:, i] * f[:, j], expected)
+    f = draw_process(X, n_atoms=5, **given)
+    with pytest.raises(AssertionError):  # and the check can tell the relevances
+        checks.check_mean(f[:, i] * f[:, j], expected)
+
+
+def test_hyperplanes_with_relevances_see_scaled_inputs(rng: np.random.Generator) -> None:
+    X, r = rng.normal(size=(5, 2)), np.array([3.0, 0.2])
+    np.testing.assert_array_equal(
+        sign_patterns(draw_hyperplanes(50, 2, 0, relevance=r), X), sign_patterns(draw_hyperplanes(50, 2, 0), X * r)
+    )
+
+
 def test_process_at_alpha_one_is_cauchy(rng: np.random.Generator) -> None:
     f = draw_process([[0.7]], alpha=1.0, nu=NU, random_state=rng, n_atoms=100, size=20_000)
     checks.check_cdf(f[:, 0], stats.cauchy(scale=np.sqrt(NU / 2)).cdf)
@@ -299,5 +320,8 @@ def test_bad_arguments_are_refused(rng: np.random.Generator) -> None:
         draw_network([[0.0]], 5, alpha=1.0, nu=-1.0, random_state=rng)
     with pytest.raises(ValueError, match=r"nu.*positive"):
         draw_process([[0.0]], alpha=1.0, nu=0.0, random_state=rng)
+    for wrong in ([1.0], [1.0, 0.0], [1.0, np.nan], [[1.0, 1.0]]):
+        with pytest.raises(ValueError, match="expected 2 positive numbers: pass one per input column"):
+            draw_process([[0.0, 1.0]], alpha=1.0, nu=1.0, relevance=wrong)
     with pytest.raises(ValueError, match="alpha must lie"):
         draw_process([[0.0]], alpha=2.5, nu=1.0, random_state=rng)

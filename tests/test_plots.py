@@ -19,6 +19,7 @@ from widestable.plots import (
     plot_map,
     plot_posterior,
     plot_ranks,
+    plot_relevance,
     plot_stacked,
     plot_trace,
     predict_grid,
@@ -155,6 +156,24 @@ def test_traces_ranks_and_posteriors_name_what_they_show() -> None:
     assert f"nu {np.median(posterior.nu):.2f} (" in ax.get_title()
     assert sum(bar.get_height() for bar in ax.patches) == posterior.nu.size
     assert ax.get_xscale() == "log"
+
+
+def test_relevances_and_shares_are_drawn_with_the_names_of_their_inputs() -> None:
+    model = fits.plane()
+    shares = model.input_shares(n_draws=20)
+    ax = Figure().subplots()
+    assert plot_relevance(model, shares=shares, ax=ax) is ax
+    left, right = ax.figure.axes
+    assert left.get_xscale() == "log"
+    assert left.get_shared_y_axes().joined(left, right)
+    # The largest share is on top: the axis points down.
+    assert left.get_ylim() == (1.5, -0.5)
+    shown = [label.get_text() for label in left.get_yticklabels()]
+    assert shown == shares["share"].sort_values(ascending=False).index.to_list()
+    np.testing.assert_allclose(right.lines[0].get_xdata(), shares.loc[shown, "share"])
+    ends = np.array([segment[:, 0] for segment in right.collections[0].get_segments()])
+    np.testing.assert_allclose(ends, shares.loc[shown, ["5%", "95%"]])
+    np.testing.assert_allclose(left.lines[0].get_xdata(), 1.0)
 
 
 @pytest.mark.parametrize(

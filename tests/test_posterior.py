@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tests import fits
-from widestable import Posterior
+from widestable.engine.chain import MOVES
 
 
 def test_draws_have_a_chain_and_a_draw_axis_and_the_users_units() -> None:
@@ -25,20 +25,9 @@ def test_stored_function_values_follow_the_predictive_distribution() -> None:
     mean, variance = fits.slow_components(posterior, posterior.data.X[posterior.model.rows])
     drawn = np.concatenate([draws.f for draws in posterior.chains]).T
     z = (drawn - mean) / np.sqrt(variance)
-    # Draws are independent of each other given their Gaussians; rows of one draw are not: use one row a draw.
-    one_a_draw = z[np.arange(z.shape[1]) % z.shape[0], np.arange(z.shape[1])]
-    assert stats.kstest(one_a_draw, "norm").pvalue > 1e-4
-
-
-def test_the_sample_can_be_cut_into_its_rounds_again() -> None:
-    posterior = fits.plane().posterior_
-    sample = posterior.sample
-    assert len(sample.rounds) == 8
-    again = Posterior.from_sample(posterior.data, posterior.model, sample)
-    for one, two in zip(posterior.chains, again.chains, strict=True):
-        for name in vars(one):
-            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    assert sample.rounds[3].draws[0].h.base is not None  # a view
+    # Draws are independent of each other given their Gaussians; rows of one draw are not: use one row per draw.
+    one_per_draw = z[np.arange(z.shape[1]) % z.shape[0], np.arange(z.shape[1])]
+    assert stats.kstest(one_per_draw, "norm").pvalue > 1e-4
 
 
 # --- Ways out ------------------------------------------------------------------------------------------------
@@ -51,12 +40,35 @@ def test_arviz_gets_exactly_the_pinned_names_and_shapes() -> None:
     assert tree.posterior["f"].dims == ("chain", "draw", "row")
     assert tree.posterior["nu"].dims == ("chain", "draw")
     np.testing.assert_array_equal(tree.posterior["f"], posterior.f)
-    assert set(tree.sample_stats.data_vars) == {"lp", "n_atoms"}
+    assert set(tree.sample_stats.data_vars) == {"lp", "n_atoms", "acceptance_rate"}
     assert tree.observed_data["y"].dims == ("row",)
     assert set(tree.children) == {"posterior", "sample_stats", "observed_data"}
     # The first row is the repeated one: its observation is the mean of the two.
     _, y = fits.line_data()
     assert float(tree.observed_data["y"][0]) == pytest.approx((y[0] + y[14]) / 2.0)
+
+
+def test_arviz_names_the_inputs_of_the_relevances() -> None:
+    posterior = fits.relevant().posterior_
+    tree = posterior.to_arviz()
+    assert set(tree.posterior.data_vars) == {"alpha", "nu", "sigma2", "sharpness", "relevance", "f"}
+    assert tree.posterior["relevance"].dims == ("chain", "draw", "input")
+    assert tree.posterior["input"].values.tolist() == ["x1", "x2"]
+    np.testing.assert_array_equal(tree.posterior["relevance"], posterior.relevance)
+
+
+def test_acceptance_rates_are_those_of_the_tallies() -> None:
+    posterior = fits.relevant().posterior_
+    rates = posterior.acceptance()
+    tally = posterior.sample.states[1].tally[MOVES.index("law, one number")]
+    assert 0 < tally[1] <= tally[0]
+    assert rates.loc["law, one number", 1] == tally[1] / tally[0]
+    assert "reflected pair" not in rates.index  # smooth units are not reflected in pairs
+    in_arviz = posterior.to_arviz().sample_stats["acceptance_rate"]
+    assert in_arviz.dims == ("chain", "move")
+    np.testing.assert_array_equal(in_arviz.sel(move="sigma2"), rates.loc["sigma2"])
+    in_summary = posterior.summary().loc["move: sigma2", "accepted"]
+    assert in_summary == pytest.approx(rates.loc["sigma2"].mean())
 
 
 def test_arviz_leaves_out_what_was_fixed() -> None:
@@ -88,11 +100,16 @@ def test_at_most_500_rows_are_kept_evenly_spread() -> None:
 def test_summary_shows_medians_intervals_and_convergence() -> None:
     posterior = fits.fit(*fits.line_data(), nu=2.0).posterior_
     table = posterior.summary()
-    assert list(table.index) == ["alpha", "nu", "sigma2", "sharpness", "f (worst)"]
-    assert list(table.columns) == ["median", "5%", "95%", "rhat", "ess"]
+    parameters = ["alpha", "nu", "sigma2", "sharpness", "relevance of x1", "f (worst)"]
+    assert list(table.index) == [*parameters, *(f"move: {move}" for move in posterior.acceptance().index)]
+    assert list(table.columns) == ["median", "5%", "95%", "rhat", "ess", "accepted"]
     assert table.loc["alpha", "median"] == np.median(posterior.alpha)
     assert np.isnan(table.loc["nu", "rhat"])  # fixed
     found = posterior.convergence()
     assert table.loc["alpha", "rhat"] == found.rhat[0]
     assert table.loc["f (worst)", "ess"] == found.ess[2:].min()
     assert posterior.names[:3] == ["alpha", "sigma2", "f at distinct row 0"]
+    # An inferred law is part of what convergence is judged by.
+    posterior = fits.relevant().posterior_
+    assert posterior.names[3:6] == ["sharpness", "relevance of x1", "relevance of x2"]
+    assert posterior.summary().loc["relevance of x2", "rhat"] == posterior.convergence().rhat[5]

@@ -69,6 +69,7 @@ def test_cross_validation_page() -> None:
 def test_files_named_in_tables_exist(page: Path) -> None:
     """Names such as `engine/run.py` in back quotes, from the page's own tables and text."""
     package = ROOT / "src/widestable"
-    places = [ROOT, package, package / "engine", package / "engine/moves", package / "exact", ROOT / "tests/exact"]
+    folders = ("engine", "engine/moves", "exact", "predict")
+    places = [ROOT, package, *(package / name for name in folders), ROOT / "tests/exact", ROOT / "tests/engine"]
     for name in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8")):
         assert any((place / name).is_file() for place in places), f"{page.name} names {name}"

@@ -280,7 +280,7 @@ def interrupt_after(n_rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_keeps_whole_rounds_and_warns(n_sweeps: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt_after(3, monkeypatch)
     model = StableRegressor(n_chains=2, n_sweeps=n_sweeps, random_state=0)
-    with pytest.warns(UserWarning, match=r"interrupted after \d+ sweeps a chain; \d+ draws of each were kept"):
+    with pytest.warns(UserWarning, match=r"interrupted after \d+ sweeps per chain; \d+ draws of each were kept"):
         model.fit(*fits.line_data())
     assert model.posterior_.interrupted
     assert model.predict([[100.0]]).shape == (1,)

@@ -27,6 +27,10 @@ SOME = {
     "widestable.diagnostics": ("Convergence", "convergence", "ess", "rhat"),
     "widestable.storage": ("UnreadableFileError",),
 }
+# Made by the library, of parts that are its own business: users rely on what it offers, not on how it is made.
+MADE_BY_FIT = ("widestable.Posterior",)
+# Methods that parts of the library call on each other.
+PLUMBING = {"chains", "scale_rows"}
 HEADER = (
     "# Names that users may rely on, written by `python -m tools.public_api`. docs/versioning.md: what a change needs."
 )
@@ -65,12 +69,13 @@ def _class(name: str, cls: type) -> Iterator[str]:
     if issubclass(cls, Exception):
         yield f"{name}: {cls.__base__.__name__}"
         return
-    yield f"{name}{_signature(cls)}"
+    yield name if name in MADE_BY_FIT else f"{name}{_signature(cls)}"
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     fields |= set(getattr(cls, "_fields", ()))
     for attribute in sorted({a for base in cls.__mro__ if _is_ours(base) for a in vars(base)} - fields):
         member = inspect.getattr_static(cls, attribute)
-        if attribute.startswith("_") or attribute.endswith("_request"):  # those are scikit-learn's
+        # Those that end in _request are scikit-learn's.
+        if attribute.startswith("_") or attribute.endswith("_request") or attribute in PLUMBING:
             continue
         if isinstance(member, property):
             yield f"{name}.{attribute}: property"

@@ -2,7 +2,7 @@
 
 A network is `f(x) = sum_j w_j sign(h_j . z)` with `z = (1, x)`, `h_j ~ N(0, I)` and heavy-tailed `w_j`. Its limit is
 `sum_k sqrt(v_k) G_k sign(h_k . z)` over the atoms of a Poisson process, whose measure is in `stable`. Smooth units have
-`erf(sharpness * h . z)` in place of the sign.
+`erf(sharpness * h . z)` in place of the sign. With relevances r, units see `(1, r * x)` in place of z.
 """
 
 from __future__ import annotations
@@ -137,8 +137,10 @@ def _rows_in_ball(X: ArrayLike, sharpness: float) -> tuple[FloatArray, FloatArra
     return np.asarray(Z / np.sqrt(norm2)[:, None]), np.asarray(inside / norm2)
 
 
-def draw_hyperplanes(n: int, d: int, random_state: RandomStateLike = None) -> FloatArray:
-    """Draw n hyperplanes `h ~ N(0, I)` in d + 1 dimensions.
+def draw_hyperplanes(
+    n: int, d: int, random_state: RandomStateLike = None, relevance: ArrayLike | None = None
+) -> FloatArray:
+    """Draw n hyperplanes `h ~ N(0, diag(1, r^2))` in d + 1 dimensions.
 
     Parameters
     ----------
@@ -148,6 +150,8 @@ def draw_hyperplanes(n: int, d: int, random_state: RandomStateLike = None) -> Fl
         Number of input columns.
     random_state : int, RandomState, Generator or None, default=None
         Seed or source of random numbers. None draws anew each time.
+    relevance : array_like of shape (d,) or None, default=None
+        Relevance r of each input, an inverse length scale; None means ones.
 
     Returns
     -------
@@ -159,7 +163,17 @@ def draw_hyperplanes(n: int, d: int, random_state: RandomStateLike = None) -> Fl
     >>> draw_hyperplanes(5, d=2, random_state=0).shape
     (5, 3)
     """
-    return make_rng(random_state).standard_normal((n, d + 1))
+    h = make_rng(random_state).standard_normal((n, d + 1))
+    h[:, 1:] *= _check_relevance(relevance, d)
+    return h
+
+
+def _check_relevance(relevance: ArrayLike | None, d: int) -> FloatArray:
+    """Check the relevances and return them; ones for None."""
+    r = np.ones(d) if relevance is None else np.asarray(relevance, dtype=np.float64)
+    if r.shape != (d,) or not np.all((r > 0.0) & (r < np.inf)):
+        raise ValueError(f"Got relevance = {relevance!r}, expected {d} positive numbers: pass one per input column.")
+    return r
 
 
 def sign_patterns(hyperplanes: ArrayLike, X: ArrayLike) -> NDArray[np.int8]:
@@ -224,6 +238,7 @@ def draw_network(
     weights: Weights = "stable",
     size: int = 1,
     sharpness: float = np.inf,
+    relevance: ArrayLike | None = None,
 ) -> FloatArray:
     """Draw networks with `width` hidden units from the prior, at the rows of X.
 
@@ -249,6 +264,8 @@ def draw_network(
         Number of networks.
     sharpness : float, default=inf
         Sharpness w of the units; infinity means sign units.
+    relevance : array_like of shape (d,) or None, default=None
+        Relevance r of each input, an inverse length scale; None means ones.
 
     Returns
     -------
@@ -257,11 +274,12 @@ def draw_network(
 
     Examples
     --------
-    >>> draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, random_state=0, size=5).shape
+    >>> draw_network([[-1.0], [0.0], [1.0]], 1000, alpha=1.0, nu=1.0, random_state=0, size=5, relevance=[2.0]).shape
     (5, 3)
     """
     rng = make_rng(random_state)
     X = np.asarray(X, dtype=np.float64)
+    X = X * _check_relevance(relevance, X.shape[-1])
     # Small networks are drawn many at a time, large ones in several parts.
     n_units = max(1, BLOCK // (len(X) + X.shape[-1] + 1))
     per_block = max(1, n_units // width)
@@ -279,9 +297,7 @@ def draw_network(
 def _log_nu(nu: float) -> float:
     """Check nu and return its logarithm."""
     if not 0.0 < nu < np.inf:
-        raise ValueError(
-            f"nu, the squared scale of the prior, must be positive and finite, got {nu}: pass 1.0, as the paper does."
-        )
+        raise ValueError(f"The squared scale nu must be positive and finite, got {nu}: pass 1.0, as the paper does.")
     return float(np.log(nu))
 
 
@@ -322,6 +338,7 @@ def draw_process(
     n_atoms: float = 1000.0,
     size: int = 1,
     sharpness: float = np.inf,
+    relevance: ArrayLike | None = None,
 ) -> FloatArray:
     """Draw the limit of wide networks from the prior, at the rows of X.
 
@@ -332,10 +349,8 @@ def draw_process(
     ----------
     X : array_like of shape (n, d)
         Inputs.
-    alpha : float
-        Stability index in (0, 2].
-    nu : float
-        Squared scale of the prior.
+    alpha, nu : float
+        Stability index in (0, 2], and squared scale of the prior.
     random_state : int, RandomState, Generator or None, default=None
         Seed or source of random numbers. None draws anew each time.
     n_atoms : float, default=1000.0
@@ -344,6 +359,8 @@ def draw_process(
         Number of draws.
     sharpness : float, default=inf
         Sharpness w of the units; infinity means sign units.
+    relevance : array_like of shape (d,) or None, default=None
+        Relevance r of each input, an inverse length scale; None means ones.
 
     Returns
     -------
@@ -355,9 +372,13 @@ def draw_process(
     >>> f = draw_process([[0.0], [1.0], [0.0]], alpha=1.5, nu=1.0, random_state=0, size=4)
     >>> bool((f[:, 0] == f[:, 2]).all())
     True
+    >>> f = draw_process([[0.0, 1.0], [2.0, 3.0]], alpha=2.0, nu=1.0, size=10_000, random_state=0, relevance=[2.0, 0.5])
+    >>> round(float(np.cov(f.T)[0, 1]), 2), round(float(arcsine_kernel([[0.0, 0.5], [4.0, 1.5]])[0, 1]), 2)
+    (0.23, 0.23)
     """
     rng = make_rng(random_state)
     X, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
+    X *= _check_relevance(relevance, X.shape[1])
     log_nu = _log_nu(nu)
     f = rng.standard_normal((size, len(X))) @ _root(arcsine_kernel(X, sharpness=sharpness))
     f *= np.exp(log_remainder(alpha, log_nu, n_atoms) / 2.0)

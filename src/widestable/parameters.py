@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._types import FloatArray
 from .inputs import TrainingData
 
-__all__ = ["check_count", "check_coverage", "check_parameters", "check_units"]
+__all__ = ["check_count", "check_coverage", "check_parameters", "check_probabilities", "check_units"]
 
 # A third of the sweeps is warm-up, and fewer than 8 draws say nothing about convergence.
 LEAST_SWEEPS = 12
@@ -154,7 +155,7 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
     data : TrainingData
         The checked training data.
     parameters : dict
-        Parameters of the estimator by name; only nu, sigma2 and sharpness are looked at.
+        Parameters of the estimator by name; only nu, sigma2, sharpness and relevance are looked at.
 
     Examples
     --------
@@ -168,12 +169,30 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
     _check_spread_of_y(data)
     for name in ("nu", "sigma2"):
         _check_variance(name, parameters.get(name), data.scaling.y_scale)
+    check_number_of_relevances(parameters.get("relevance"), data.X.shape[1])
     sharpness = parameters.get("sharpness")
     slope = math.inf if sharpness is None else float(sharpness) * max(1.0, float(np.abs(data.X).max()))
     if slope < MIN_SLOPE:
         raise ValueError(
             f"Got sharpness = {sharpness!r}, so smooth that f is constant to machine precision: pass a larger one, or "
             "None to infer it."
+        )
+
+
+def check_number_of_relevances(relevance: Any, d: int) -> None:
+    """Raise when relevances are given but not one per input.
+
+    Parameters
+    ----------
+    relevance : Any
+        The parameter of the estimator.
+    d : int
+        Number of inputs.
+    """
+    if relevance is not None and not isinstance(relevance, str) and len(relevance) != d:
+        raise ValueError(
+            f"Got {len(relevance)} number{'s' * (len(relevance) != 1)} as relevance and {d} input{'s' * (d != 1)}, "
+            'expected one number per input: pass as many, "equal", or None to infer them.'
         )
 
 
@@ -237,3 +256,21 @@ def check_coverage(coverage: Any) -> None:
         raise ValueError(
             f"Got coverage = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval."
         )
+
+
+def check_probabilities(q: Any) -> FloatArray:
+    """Return probabilities as an array; raise unless all are strictly between 0 and 1.
+
+    Parameters
+    ----------
+    q : float or sequence of float
+        What the user passed.
+
+    Returns
+    -------
+    ndarray of shape (len(q),)
+    """
+    probabilities = np.array(q, dtype=float, ndmin=1)
+    if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
+        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
+    return probabilities

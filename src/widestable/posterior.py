@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,8 +16,10 @@ from .engine.draws import ChainDraws
 from .engine.kernel import Kernel
 from .engine.model import Model
 from .engine.run import Sample, quantities
+from .importance import input_shares
 from .inputs import TrainingData, check_new_rows, scale_outputs, unscale_outputs
 from .jumps import Jumps, find_jumps, jump_probability
+from .parameters import check_count, check_probabilities
 from .predict import joint, mixture
 from .predict.components import Source, prepare
 from .predict.mixture import Job
@@ -66,7 +67,11 @@ class Posterior:
     >>> len(posterior.jumps(size=1.0)), posterior.jump_probability([[0.0]], [[3.0]], size=1.0).shape
     (1, (1,))
     >>> posterior.summary().index.to_list()[:5]
-    ['alpha', 'nu', 'sigma2', 'sharpness', 'f (worst)']
+    ['alpha', 'nu', 'sigma2', 'sharpness', 'relevance of x1']
+    >>> bool(posterior.acceptance().loc["birth"].between(0.0, 1.0).all())
+    True
+    >>> posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
+    {'x1': 1.0}
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
     >>> bool(posterior.convergence().rhat.max() < 1.05)
@@ -175,20 +180,18 @@ class Posterior:
             Probabilities strictly between 0 and 1.
         noise : bool
             False gives quantiles of f.
-        n_jobs : int or None
-            Threads over the rows; None is one, -1 all.
-        progress : bool or None
-            Show a bar; None shows one in a terminal when there are many rows.
+        n_jobs, progress : int or None, bool or None
+            Threads over the rows (None is one, -1 all), and whether to show a bar (None: in a terminal, for many rows).
 
         Returns
         -------
         ndarray of shape (m, len(q))
         """
-        return self.quantiles_at(self.scale_rows(X), q, noise, Job(n_jobs, progress))
+        return self._quantiles_at(self.scale_rows(X), q, noise, Job(n_jobs, progress))
 
-    def quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
+    def _quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
         """`quantiles` at rows that were checked and scaled already."""
-        found = mixture.quantiles(self._source, rows, _check_probabilities(q), noise, job)
+        found = mixture.quantiles(self._source, rows, check_probabilities(q), noise, job)
         return unscale_outputs(found, self.data.scaling)
 
     def sample_y(self, X: Any, n_samples: int = 1, *, noise: bool = True, random_state: Any = None) -> FloatArray:
@@ -196,10 +199,8 @@ class Posterior:
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
-            New rows.
-        n_samples : int
-            How many draws.
+        X, n_samples : array-like of shape (m, d), and int
+            New rows, and how many draws.
         noise : bool
             False gives draws of f.
         random_state : int, RandomState, Generator or None
@@ -209,9 +210,9 @@ class Posterior:
         -------
         ndarray of shape (m, n_samples)
         """
-        return self.sample_at(self.scale_rows(X), n_samples, noise, make_rng(random_state))
+        return self._sample_at(self.scale_rows(X), n_samples, noise, make_rng(random_state))
 
-    def sample_at(self, rows: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
+    def _sample_at(self, rows: FloatArray, n_samples: int, noise: bool, rng: np.random.Generator) -> FloatArray:
         """`sample_y` at rows that were checked and scaled already."""
         if len(rows) > joint.MAX_JOINT_ROWS:
             raise ValueError(
@@ -229,10 +230,8 @@ class Posterior:
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
-            Rows.
-        y : array-like of shape (m,)
-            What was observed there, or the true f when `noise` is False.
+        X, y : array-like of shape (m, d) and (m,)
+            Rows and what was observed there, or the true f when `noise` is False.
         noise : bool
             False scores the distribution of f.
         n_jobs, progress : int or None, bool or None
@@ -253,10 +252,8 @@ class Posterior:
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
-            Rows.
-        y : array-like of shape (m,)
-            What was observed there.
+        X, y : array-like of shape (m, d) and (m,)
+            Rows and what was observed there.
         n_jobs, progress : int or None, bool or None
             As for `quantiles`.
 
@@ -287,11 +284,8 @@ class Posterior:
 
         Parameters
         ----------
-        size : float, optional
-            The least change of f that counts; by default the posterior median of the noise s.d.
-        max_width : float, optional
-            The greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x for one
-            input, in standardised units for several.
+        size, max_width : float, optional
+            The least change of f and the greatest width of a step that count: see `StableRegressor.jumps`.
 
         Returns
         -------
@@ -323,6 +317,26 @@ class Posterior:
             )
         return jump_probability(self.data, self.chains, first, second, size, max_width)
 
+    def input_shares(self, *, n_draws: int = 200, random_state: Any = 0) -> Any:
+        """Share of the variance of f that each input explains.
+
+        Draw input j afresh from its own column, independently of the others. Its share is the part of the variance of f
+        that is left when all other inputs are known: between 0 and 1, and adding up to more where inputs interact.
+
+        Parameters
+        ----------
+        n_draws, random_state : int, and int, RandomState, Generator or None
+            Posterior draws of f to use, and where the random numbers come from.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per input: `share` with its 90% interval `5%`, `95%`; and `alone`, `alone 5%`, `alone 95%`, the part
+            that the input explains without help from others.
+        """
+        check_count("n_draws", n_draws, 1)
+        return input_shares(self.data, self._source, self.input_names, int(n_draws), make_rng(random_state))
+
     # --- Convergence -------------------------------------------------------------------------------------
 
     @property
@@ -343,13 +357,7 @@ class Posterior:
         return convergence(quantities(self.sample, self.model))
 
     def acceptance(self) -> Any:
-        """Acceptance rate of each kind of move that was tried since warm-up.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per move, one column per chain.
-        """
+        """Acceptance rates since warm-up: a pandas.DataFrame with one row per kind of move and one column per chain."""
         return summaries.acceptance(self.sample)
 
     def summary(self) -> Any:
@@ -360,9 +368,9 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            Rows alpha, nu, sigma2 and sharpness: median, 90% interval, R-hat and effective sample size (not of fixed
-            ones). Row `f (worst)`: the last two for the function at its slowest stored row. Then one row per kind of
-            move: in column `accepted`, the rate at which its proposals were accepted.
+            Rows alpha, nu, sigma2, sharpness and the relevance of each input: median, 90% interval, R-hat and effective
+            sample size (not of fixed ones). Row `f (worst)`: the last two for the function at its slowest stored row.
+            Then one row per kind of move: in column `accepted`, the rate at which its proposals were accepted.
         """
         return summaries.summary(self)
 
@@ -389,10 +397,3 @@ class Posterior:
         xarray.DataTree
         """
         return summaries.to_arviz(self, log_likelihood, posterior_predictive, make_rng(random_state))
-
-
-def _check_probabilities(q: float | Sequence[float]) -> FloatArray:
-    probabilities = np.array(q, dtype=float, ndmin=1)
-    if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
-        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
-    return probabilities

@@ -38,10 +38,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     alpha : float or None
         Stability index in [0.01, 2], or None to infer it. 2 is Gaussian-process regression.
-    nu : float or None
-        Squared scale of the prior of f, in squared units of y, or None to infer it.
-    sigma2 : float or None
-        Noise variance, in squared units of y, or None to infer it.
+    nu, sigma2 : float or None
+        Squared scale of the prior of f, and noise variance, in squared units of y, or None to infer them.
     sharpness : float or None
         Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
         for smooth ones; None to infer it.
@@ -98,6 +96,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     [5]
     >>> model.jump_probability([[-1.0], [1.0]], [[1.0], [1.5]]).round(1)
     array([1., 0.])
+    >>> model.input_shares()["share"].round(2).to_dict()
+    {'x1': 1.0}
     >>> model.continue_sampling(200).posterior_.n_sweeps > 200
     True
     >>> import tempfile
@@ -267,19 +267,17 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (m, len(q))
         """
         rows = self._scale_rows(X)
-        return self.posterior_.quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
+        return self.posterior_._quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> FloatArray:
         """Lower and upper end of the central interval of a new observation, or of f.
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
-            New rows.
+        X, noise : array-like of shape (m, d), and bool
+            As for `predict_quantiles`.
         coverage : float
             Probability of the interval.
-        noise : bool
-            False gives intervals of f.
 
         Returns
         -------
@@ -294,14 +292,10 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
-            New rows.
-        n_samples : int
-            How many draws.
-        noise : bool
-            False gives draws of f.
-        random_state : int, RandomState, Generator or None
-            An int gives the same draws each time.
+        X, noise : array-like of shape (m, d), and bool
+            As for `predict_quantiles`.
+        n_samples, random_state : int, and int, RandomState, Generator or None
+            How many draws, and where they come from: an int gives the same draws each time.
 
         Returns
         -------
@@ -309,7 +303,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = self._scale_rows(X)
         check_count("n_samples", n_samples, 1)
-        return self.posterior_.sample_at(rows, n_samples, noise, make_rng(random_state))
+        return self.posterior_._sample_at(rows, n_samples, noise, make_rng(random_state))
 
     def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
         """Jumps of f between training rows: how many, where, how large, how wide and how sure.
@@ -347,6 +341,11 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for rows in (A, B):
             validate_data(self, rows, reset=False, skip_check_array=True)
         return self.posterior_.jump_probability(A, B, size, max_width)
+
+    def input_shares(self, *, n_draws: int = 200, random_state: Any = 0) -> Any:
+        """Share of the variance of f that each input explains, with 90% intervals: see `Posterior.input_shares`."""
+        check_is_fitted(self)
+        return self.posterior_.input_shares(n_draws=n_draws, random_state=random_state)
 
     def _scale_rows(self, X: Any) -> FloatArray:
         """Rows to predict at: checked, with the columns it was fitted on, and scaled."""

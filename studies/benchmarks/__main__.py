@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from studies.benchmarks.convergence import convergence
-from studies.benchmarks.growth import few_rows, many_rows, predictions
+from studies.benchmarks.growth import few_rows, law_rows, many_rows, predictions
+from studies.benchmarks.law import law
 from studies.benchmarks.low_rank import low_rank
 from studies.benchmarks.speed import beside_bart, beside_published, blends
 from studies.benchmarks.three_jumps import three_jumps
@@ -37,11 +38,13 @@ BENCHMARKS = {
     "three_jumps": Benchmark(three_jumps, "coverage and error on 50 simulated data sets, beside Gaussian processes"),
     "units": Benchmark(units, "smooth units with an inferred sharpness beside sign units, Gaussian processes and BART"),
     "predict_rows": Benchmark(predictions, "memory and time of predicting 100 000 rows"),
+    "law_rows": Benchmark(law_rows, "time and memory of fits that infer the law of the hyperplanes, up to 2000 rows"),
     "many_rows": Benchmark(
         many_rows, "time and memory up to 100 000 rows, and effective samples per second there beside BART"
     ),
     "low_rank": Benchmark(low_rank, "what a remainder of low rank changes, beside the whole kernel"),
     "engines": Benchmark(beside_published, "effective samples per second of the jump engine over Algorithm 1"),
+    "law": Benchmark(law, "inferred relevance and sharpness beside equal relevance, Gaussian processes and trees"),
 }
 
 
@@ -68,7 +71,10 @@ def main(words: list[str] | None = None) -> None:
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="all without a name")
     parser.add_argument(
-        "arguments", nargs="*", metavar="ARGUMENT", help="of its function, such as a number of data sets or a problem"
+        "arguments",
+        nargs=argparse.REMAINDER,
+        metavar="ARGUMENT",
+        help="of its function, such as a number of data sets or a problem",
     )
     given = parser.parse_args(words)
     if given.name is not None and given.name not in BENCHMARKS:

@@ -16,13 +16,16 @@ from threadpoolctl import threadpool_limits
 from studies.benchmarks.measure import oblique, peak_megabytes, real_estate_rows, show
 from studies.forecasts import Mixing, judge_mixing
 from studies.methods.trees import N_GROWN, bart_draws, sample_bart
-from studies.problems import Floats, evenly_spread
-from studies.sampling import Chains, compile_engine, start
+from studies.problems import Floats
+from studies.problems import oblique as simulate_oblique
+from studies.sampling import Chains, compile_engine, fit, start
 from widestable import StableRegressor
 from widestable.diagnostics import convergence
+from widestable.inputs import spread_indices
 
 FEW = (250, 500, 1000)
 MANY = (1_000, 10_000, 100_000)
+LAW_SIZES = (300, 1_000, 2_000)
 N_SWEEPS = 60
 N_CHAINS = 4
 N_ROWS = 200
@@ -107,10 +110,10 @@ def many_rows() -> None:
     show("Processor time, 1 thread, 4 chains", columns, rows)
 
 
-def _alone(function: Callable[[int], Any], n: int) -> Any:
+def _alone(function: Callable[..., Any], *arguments: int) -> Any:
     """Run a function in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(function, n).result()
+        return pool.submit(function, *arguments).result()
 
 
 def _grow(n: int) -> Growth:
@@ -135,14 +138,14 @@ def _ours(n: int) -> Speed:
         third = int((60.0 * MINUTES - (time.process_time() - started)) / per_sweep) // 3
         chains = chains.warm_up(third).extend(2 * third)
     f = np.stack([draws.f for draws in chains.draws])
-    shown = f[:, :, evenly_spread(f.shape[2], N_ROWS)]
+    shown = f[:, :, spread_indices(f.shape[2], N_ROWS)]
     return _judge(shown, time.process_time() - started, chains.n_sweeps)
 
 
 def _bart(n: int) -> Speed:
     """Run stochtree for the same time, judged by the speed of a few draws."""
     data = oblique(n, 2)
-    X_new = data.X[evenly_spread(n, N_ROWS)]
+    X_new = data.X[spread_indices(n, N_ROWS)]
     started = time.process_time()
     sample_bart(data.X, data.y, X_new, 1, n_chains=1, n_warm=1, n_keep=5)
     per_draw = (time.process_time() - started) / (N_GROWN + 6.0)
@@ -156,6 +159,54 @@ def _bart(n: int) -> Speed:
 def _judge(f: Floats, seconds: float, n_draws: int) -> Speed:
     """Judge draws of f, (chains, draws, rows)."""
     return Speed(seconds, n_draws, judge_mixing(convergence(f)), peak_megabytes())
+
+
+# --- The law of the hyperplanes --------------------------------------------------------------------------
+
+
+class Cost(NamedTuple):
+    """Processor seconds and peak megabytes of a fit, and of a prediction after it."""
+
+    fit: float
+    fit_megabytes: float
+    predict: float
+    predict_megabytes: float
+
+
+def law_rows(n_sweeps: int = 600, n_new: int = 10_000, *sizes: int) -> None:
+    """Print time and memory of a fit that infers sharpness and relevance, and of predicting at many rows.
+
+    Ten inputs, two oblique jumps plus a sine, 4 chains of a given length on one thread. Each size runs in a process of
+    its own; the libraries alone take 200 to 300 MB of its memory.
+
+    Parameters
+    ----------
+    n_sweeps : int
+        Sweeps per chain.
+    n_new : int
+        Rows to predict at.
+    *sizes : int
+        Numbers of training rows; 300, 1000 and 2000 by default.
+    """
+    rows = []
+    for n in sizes or LAW_SIZES:
+        cost = _alone(_measure_law, n, n_sweeps, n_new)
+        sweep = f"{1e3 * cost.fit / (N_CHAINS * n_sweeps):.1f}"
+        cells = [f"{cost.fit:.1f}", sweep, f"{cost.fit_megabytes:.0f}"]
+        rows.append([str(n), *cells, f"{cost.predict:.1f}", f"{cost.predict_megabytes:.0f}"])
+    columns = ["rows", "s to fit", "ms per sweep and chain", "peak MB", f"s to predict {n_new} rows", "peak MB"]
+    show(f"The law inferred, 10 inputs, 4 chains of {n_sweeps} sweeps, 1 thread", columns, rows)
+
+
+def _measure_law(n: int, n_sweeps: int, n_new: int) -> Cost:
+    compile_engine()
+    problem = simulate_oblique(n, 10, n_new=n_new)
+    with threadpool_limits(1):
+        started = time.process_time()
+        model = fit(problem.X, problem.y, 0, sharpness=None, relevance=None, n_chains=N_CHAINS, n_sweeps=n_sweeps)
+        fitted, fit_megabytes = time.process_time(), peak_megabytes()
+        model.predict(problem.X_new)
+    return Cost(fitted - started, fit_megabytes, time.process_time() - fitted, peak_megabytes())
 
 
 # --- Predictions -----------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from studies.benchmarks.measure import oblique, show
-from studies.problems import Floats, evenly_spread
+from studies.problems import Floats
 from studies.sampling import Draw, Fixed, covariance, each_draw, low_rank_kernel, start
-from widestable.inputs import TrainingData
+from widestable.inputs import TrainingData, spread_indices
 from widestable.network import arcsine_kernel
 
 SIZES = (2_100, 6_000)
@@ -68,7 +68,7 @@ def condition(data: TrainingData, K: Floats, draw: Draw) -> Conditional:
     """Return f at 60 rows given the data and a draw, with K for the kernel of the remainder."""
     n, noise = data.y.size, draw.sigma2 / data.weight
     Q = covariance(draw, data.X, K)
-    rows = evenly_spread(n, N_ROWS)
+    rows = spread_indices(n, N_ROWS)
     cross, variance = Q[:, rows].copy(), np.diag(Q)[rows].copy()
     Q[np.diag_indices(n)] += noise
     factor = cho_factor(Q, overwrite_a=True)

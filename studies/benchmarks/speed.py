@@ -36,7 +36,7 @@ PLANS = {
     "one rotation": DEFAULT._replace(n_rotations=1),
     "eight rotations": DEFAULT._replace(n_rotations=8),
     "few births": DEFAULT._replace(n_births=1),
-    "parameters twice": DEFAULT._replace(n_hyper=2),
+    "parameters twice": DEFAULT._replace(n_parameters=2),
     "many pairs of scales": DEFAULT._replace(n_pairs=20),
     "many reflected pairs": DEFAULT._replace(n_pair_reflections=20),
 }
@@ -128,8 +128,8 @@ def _published(X: Floats, y: Floats, fixed: Fixed, n_sweeps: int) -> Timed:
     partition = build_partition(X)
 
     def chain(seed: int, iterations: int) -> Floats:
-        rng, burn_in = np.random.default_rng(seed), iterations // 3
-        settings = {"partition": partition, "iterations": iterations, "burn_in": burn_in, "rng": rng, "progress": False}
+        length = {"iterations": iterations, "burn_in": iterations // 3}
+        settings = {"partition": partition, "random_state": seed, "progress": False} | length
         return posterior_predictive(X, y, alpha=fixed.alpha, nu=fixed.nu, **settings).f_train
 
     chain(9, 3)  # compiles

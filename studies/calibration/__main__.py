@@ -9,7 +9,8 @@ import typer
 
 from studies.calibration import study
 
-Kinds = Annotated[list[str] | None, typer.Argument(help="sign, smooth, gibbs; all by default.", show_default=False)]
+KINDS = f"Some of {', '.join(study.SETTINGS)}; all by default."
+Kinds = Annotated[list[str] | None, typer.Argument(help=KINDS, show_default=False)]
 
 
 def sbc(

@@ -18,18 +18,20 @@ Results = dict[str, list[Result]]
 TITLES = {
     "sign": "Sign units, jump engine, alpha, nu and sigma2 inferred; f from the exact partition",
     "smooth": "Smooth units, jump engine, the sharpness inferred too; f from a network of width 10 000",
+    "law": "Two inputs, jump engine, the sharpness and the relevance of each input inferred too; f from such a network",
     "gibbs": "Blocked sampler on the exact partition, alpha = 1.1 and nu given; f from the exact partition",
     "broken": "A broken sampler, for comparison: sign units, every row counted twice",
 }
 INTRODUCTION = f"""# Calibration
 
-Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy),
-then f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the
-exact partition, or from a wide network. (The blocked sampler uses the same partition, but draws in another way.) If a
-sampler is right, the rank of the true value among nearly independent posterior draws is uniform. The jump engine keeps
-{N_ATOMS:g} atoms on average, its default. Data with some |y| above {LARGEST_Y:g} are drawn again; this depends on y
-alone, so the ranks stay uniform. The largest step is the largest difference of f between neighbouring rows. `make sbc`
-writes this page; finished simulations are kept and not run again.
+Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy, and
+the sharpness and relevances where they are inferred), then f, then data at 15 rows, which are not standardised. f comes
+from another route than the jump engine's: from the exact partition, or from a wide network. (The blocked sampler uses
+the same partition, but draws in another way.) If a sampler is right, the rank of the true value among nearly
+independent posterior draws is uniform. The jump engine keeps {N_ATOMS:g} atoms on average, its default. Data with some
+|y| above {LARGEST_Y:g} are drawn again; this depends on y alone, so the ranks stay uniform. The largest step is the
+largest difference of f between rows that follow each other along the first input. `make sbc` writes this page; finished
+simulations are kept and not run again.
 
 The tables show p-values of uniformity: chi-square in 20 bins, Kolmogorov-Smirnov, and simultaneous bands around the
 distribution function of the ranks. The pictures show this function minus its diagonal, with the 95% band.

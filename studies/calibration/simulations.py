@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from studies.calibration.uniformity import rank
 from studies.problems import Floats
 from studies.runner import Result
-from studies.sampling import LOG_NU_SD, draw_sharpness, draws_at, start
+from studies.sampling import PRIORS, draw_log_relevance, draw_log_sharpness, draws_at, start
 from widestable.exact import build_partition, posterior_predictive
 from widestable.inputs import check_training
 from widestable.network import draw_network, kernel_diagonal
@@ -19,12 +19,30 @@ from widestable.stable import draw_log_positive
 ALPHA_RANGE = (0.5, 1.95)
 # Redrawing depends on y alone, so it keeps the test valid.
 LARGEST_Y = 1e8
-X = np.linspace(-2.0, 2.0, 15)[:, None]
-X_NEW = np.array([[-1.1], [0.35], [2.6]])
 WIDTH = 10_000
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_CHAINS = 2
-KINDS = ("sign", "smooth", "gibbs", "broken")
+KINDS = ("sign", "smooth", "gibbs", "broken", "law")
+
+
+class Design(NamedTuple):
+    """Rows at which y is observed, and new rows."""
+
+    X: Floats  # (15, d)
+    X_new: Floats  # (3, d)
+
+    @property
+    def new_names(self) -> list[str]:
+        """Names of f at the new rows."""
+        return [f"f({', '.join(f'{x:g}' for x in row)})" for row in self.X_new]
+
+
+LINE = Design(np.linspace(-2.0, 2.0, 15)[:, None], np.array([[-1.1], [0.35], [2.6]]))
+# A lattice that is even along both inputs, so that neither is favoured.
+PLANE = Design(
+    np.column_stack([np.linspace(-2.0, 2.0, 15), np.linspace(-2.0, 2.0, 15)[4 * np.arange(15) % 15]]),
+    np.array([[-1.1, 0.35], [0.35, -1.1], [2.6, 2.6]]),
+)
 
 
 class Length(NamedTuple):
@@ -41,10 +59,15 @@ class Truth(NamedTuple):
     alpha: float
     log_nu: float
     log_sigma2: float
-    sharpness: float
-    f: Floats  # at X, then at X_NEW
+    log_relevance: Floats  # (d,)
+    log_sharpness: float
+    f: Floats  # at the rows of the design, then at its new rows
     y: Floats  # likewise
     n_redrawn: int
+
+
+# What is inferred of the law of the hyperplanes, by kind.
+INFERRED: dict[str, dict[str, Any]] = {"smooth": {"sharpness": None}, "law": {"sharpness": None, "relevance": None}}
 
 
 class Draws(NamedTuple):
@@ -54,26 +77,38 @@ class Draws(NamedTuple):
     ends: Floats
 
 
+def design_of(kind: str) -> Design:
+    """Return the rows of a kind: in the plane where the relevance is inferred, otherwise on the line."""
+    return PLANE if kind == "law" else LINE
+
+
 def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) -> Truth:
     """Draw from the prior until no |y| is above LARGEST_Y."""
+    design = design_of(kind)
+    n, d = design.X.shape
+    rows = np.concatenate(design)
     n_redrawn = 0
     while True:
         index = float(rng.uniform(*ALPHA_RANGE)) if alpha is None else alpha
-        sharpness, log_nu = math.inf, LOG_NU_SD * float(rng.standard_normal())
-        if kind == "smooth":
-            sharpness = draw_sharpness(rng)
-            log_nu -= math.log(kernel_diagonal(X, sharpness).mean())
+        log_nu = PRIORS.log_nu_sd * float(rng.standard_normal())
+        log_relevance, log_sharpness = np.zeros(d), math.inf
+        if kind == "law":
+            log_relevance = draw_log_relevance(d, PRIORS.relevance_scale, rng)
+        seen = rows * np.exp(log_relevance)
+        if kind in ("smooth", "law"):
+            log_sharpness = draw_log_sharpness(rng)
+            # The prior is that of the squared scale of f.
+            log_nu -= math.log(kernel_diagonal(seen[:n], math.exp(log_sharpness)).mean())
         log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
-        f = draw_function(index, math.exp(log_nu), sharpness, rng)
+        f = draw_function(seen, index, math.exp(log_nu), math.exp(log_sharpness), rng)
         y = f + math.exp(0.5 * log_sigma2) * rng.standard_normal(f.size)
-        if np.abs(y[: len(X)]).max() <= LARGEST_Y:
-            return Truth(index, log_nu, log_sigma2, sharpness, f, y, n_redrawn)
+        if np.abs(y[:n]).max() <= LARGEST_Y:
+            return Truth(index, log_nu, log_sigma2, log_relevance, log_sharpness, f, y, n_redrawn)
         n_redrawn += 1
 
 
-def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Generator) -> Floats:
-    """Draw f at X and X_NEW: on the exact partition for sign units, from a wide network for smooth ones."""
-    rows = np.concatenate([X, X_NEW])
+def draw_function(rows: Floats, alpha: float, nu: float, sharpness: float, rng: np.random.Generator) -> Floats:
+    """Draw f at rows: on the exact partition for sign units, from a wide network for smooth ones."""
     if math.isfinite(sharpness):
         return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, random_state=rng, sharpness=sharpness)[0])
     partition = build_partition(rows)
@@ -82,20 +117,21 @@ def draw_function(alpha: float, nu: float, sharpness: float, rng: np.random.Gene
 
 
 def largest_step(f: Floats) -> Floats:
-    """Return the largest |f(x_i+1) - f(x_i)| over neighbouring training rows, shape (draws,)."""
+    """Return the largest |f(x_i+1) - f(x_i)| over training rows in the order of their first input, shape (draws,)."""
     return np.asarray(np.abs(np.diff(f, axis=1)).max(axis=1))
 
 
 def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
     """Run the jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
+    X, X_new = design_of(kind)
     # The broken sampler counts every row twice, so it trusts the data too much.
     weight = np.full(len(X), 2.0) if kind == "broken" else None
     data = check_training(X, truth.y[: len(X)], weight, standardize=False)
-    sharpness = None if kind == "smooth" else math.inf
-    chains = start(data, n_chains=N_CHAINS, seed=seed, sharpness=sharpness, alpha_range=ALPHA_RANGE)
+    settings: dict[str, Any] = {"n_chains": N_CHAINS, "seed": seed, "priors": {"alpha": ALPHA_RANGE}}
+    chains = start(data, **settings, **INFERRED.get(kind, {}))
     chains = chains.warm_up(how.n_warm).extend(how.thin * (how.n_draws // N_CHAINS + 1), how.thin)
     posterior = chains.posterior()
-    f_new = draws_at(posterior, X_NEW, np.random.default_rng([seed, 1])).reshape(-1, len(X_NEW))
+    f_new = draws_at(posterior, X_new, np.random.default_rng([seed, 1])).reshape(-1, len(X_new))
     f = posterior.f.reshape(f_new.shape[0], -1)
     quantities = {
         "alpha": posterior.alpha.ravel(),
@@ -103,22 +139,28 @@ def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
         "log sigma2": np.log(posterior.sigma2).ravel(),
         "largest step": largest_step(f),
     }
-    if kind == "smooth":
-        quantities["sharpness"] = posterior.sharpness.ravel()
-    return _with_new_rows(quantities, f_new, np.sqrt(posterior.sigma2.ravel()), seed)
+    if kind in INFERRED:
+        quantities["log sharpness"] = np.log(posterior.sharpness).ravel()
+    if kind == "law":
+        quantities |= {f"log r_{j + 1}": np.log(posterior.relevance[:, :, j]).ravel() for j in range(X.shape[1])}
+    places = dict(zip(design_of(kind).new_names, f_new.T, strict=True))
+    return Draws(quantities | places, _ends(f_new, np.sqrt(posterior.sigma2.ravel()), seed))
 
 
 def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
     """Run the blocked sampler on the exact partition, with alpha and nu given."""
+    X, X_new = LINE
     found = posterior_predictive(
-        X, truth.y[: len(X)], X_NEW, alpha=truth.alpha, nu=math.exp(truth.log_nu), sampler="gibbs",
+        X, truth.y[: len(X)], X_new, alpha=truth.alpha, nu=math.exp(truth.log_nu), sampler="gibbs",
         iterations=how.n_warm + how.thin * how.n_draws, burn_in=how.n_warm,
         random_state=np.random.default_rng([seed, 2]), progress=False,
     )  # fmt: skip
     kept = slice(how.thin - 1, None, how.thin)
     sigma2 = found.sigma2[kept]
     quantities = {"log sigma2": np.log(sigma2), "largest step": largest_step(found.f_train[kept])}
-    return _with_new_rows(quantities, found.f_new[kept], np.sqrt(sigma2), seed)
+    f_new = found.f_new[kept]
+    places = dict(zip(LINE.new_names, f_new.T, strict=True))
+    return Draws(quantities | places, _ends(f_new, np.sqrt(sigma2), seed))
 
 
 def interval_ends() -> Floats:
@@ -126,20 +168,26 @@ def interval_ends() -> Floats:
     return np.array([[0.5 - c / 2.0, 0.5 + c / 2.0] for c in COVERAGES])
 
 
-def _with_new_rows(quantities: dict[str, Floats], f_new: Floats, noise_sd: Floats, seed: int) -> Draws:
-    places = {f"f({x:g})": f_new[:, j] for j, x in enumerate(X_NEW[:, 0])}
+def _ends(f_new: Floats, noise_sd: Floats, seed: int) -> Floats:
+    """Return the ends of intervals for a new observation, shape (new rows, coverages, 2)."""
     # Many noise values per draw bring the interval close to that of the mixture.
     noise = np.random.default_rng([seed, 3]).standard_normal((50, *f_new.shape))
     y = (f_new + noise_sd[:, None] * noise).reshape(-1, f_new.shape[1])
-    return Draws(quantities | places, np.quantile(y, interval_ends(), axis=0).transpose(2, 0, 1))
+    return np.asarray(np.quantile(y, interval_ends(), axis=0).transpose(2, 0, 1))
 
 
-def truth_of(truth: Truth, name: str) -> float:
-    """Return the true value of a quantity."""
-    by_name = {"alpha": truth.alpha, "log nu": truth.log_nu, "log sigma2": truth.log_sigma2}
-    by_name |= {"sharpness": truth.sharpness, "largest step": float(largest_step(truth.f[None, : len(X)])[0])}
-    by_name |= {f"f({x:g})": truth.f[len(X) + j] for j, x in enumerate(X_NEW[:, 0])}
-    return float(by_name[name])
+def true_values(truth: Truth, design: Design) -> dict[str, float]:
+    """Return the true value of every quantity by name."""
+    n = len(design.X)
+    return {
+        "alpha": truth.alpha,
+        "log nu": truth.log_nu,
+        "log sigma2": truth.log_sigma2,
+        "largest step": float(largest_step(truth.f[None, :n])[0]),
+        "log sharpness": truth.log_sharpness,
+        **{f"log r_{j + 1}": float(value) for j, value in enumerate(truth.log_relevance)},
+        **dict(zip(design.new_names, truth.f[n:], strict=True)),
+    }
 
 
 def simulate(kind: str, repeat: int, n_warm: int, thin: int, n_draws: int, alpha: float | None = None) -> Result:
@@ -161,7 +209,9 @@ def simulate(kind: str, repeat: int, n_warm: int, thin: int, n_draws: int, alpha
     truth = draw_truth(kind, rng, alpha)
     how = Length(n_warm, thin, n_draws)
     draws = by_gibbs(truth, how, seed) if kind == "gibbs" else by_jumps(truth, kind, how, seed)
-    y_new = truth.y[len(X) :, None]
+    design = design_of(kind)
+    y_new = truth.y[len(design.X) :, None]
     inside = (draws.ends[:, :, 0] <= y_new) & (y_new <= draws.ends[:, :, 1])
-    ranks = {name: rank(truth_of(truth, name), values[:n_draws], rng) for name, values in draws.quantities.items()}
+    true = true_values(truth, design)
+    ranks = {name: rank(true[name], values[:n_draws], rng) for name, values in draws.quantities.items()}
     return {"ranks": ranks, "inside": inside, "n_redrawn": truth.n_redrawn, "alpha": truth.alpha}

@@ -14,16 +14,18 @@ from studies.runner import Piece, Places, Result, Run, run_all
 from studies.sampling import fit
 
 NAME = "calibration"
-# Draws are a few autocorrelation times apart. These were at most 16 sweeps in six runs with sign units, 30 in eight
-# runs of the blocked sampler, and 70 to 200 for the sharpness in five runs with smooth units, which make fewer draws.
+# Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units,
+# 30 in eight runs of the blocked sampler, 130 (the sharpness) in two runs with smooth units, and 160 to 630 (the
+# sharpness) in five runs with the law inferred, where relevances took 75 to 260. Slow kinds make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "smooth": {"n_warm": 1500, "thin": 150, "n_draws": 39},
+    "law": {"n_warm": 1500, "thin": 300, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
 # Raise one when a change of a sampler changes its draws, so that old results are not reused.
-VERSIONS = {"sign": 2, "smooth": 1, "gibbs": 1, "broken": 2, "coverage": 2}
+VERSIONS = {"sign": 2, "smooth": 2, "law": 1, "gibbs": 1, "broken": 2, "coverage": 2}
 # Enough to find a broken sampler out.
 N_BROKEN = 200
 N_REPEATS_OF_FUNCTIONS = 5

@@ -26,7 +26,7 @@ METHODS = {
     "published": Method("Stable, published sampler", published, 1),
     "jumps_given": Method("Stable, alpha and nu given", jumps, 1),
     "jumps_inferred": Method("Stable, alpha and nu inferred", jumps, 1),
-    "jumps_smooth": Method("Stable, sharpness inferred too", jumps, 1),
+    "jumps_smooth": Method("Stable, sharpness inferred too", jumps, 2),
     "gp_ml": Method("GP ML", gp_ml, 1),
     "gp_bayes": Method("GP Bayes", gp_bayes, 1),
     "bayes_nnet": Method("Bayes NNet", bayes_nnet, 1),

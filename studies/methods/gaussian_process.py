@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
-from studies.forecasts import Forecast, from_draws, from_normal, scale
+from studies.forecasts import Forecast, Scaled, from_draws, from_normal, scale
 from studies.methods.jax_setup import prepare_jax
 from studies.problems import Floats
 from widestable.diagnostics import convergence
@@ -37,19 +37,48 @@ def gp_ml(
     smoothness : float or None
         nu of a Matérn kernel, such as 1.5; None for the Gaussian kernel, `exp(-sum_j (x_j - x'_j)**2 / (2 l_j**2))`.
     """
+    data = scale(X, y, X_new)
+    gp = _fit_ml(data, np.ones(X.shape[1]), 0.1, smoothness, n_restarts_optimizer=n_restarts, random_state=seed)
+    return data.undo(_predict_ml(gp, data))
+
+
+def gp_ml_wide(
+    X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: int, smoothness: float | None = None
+) -> Forecast:
+    """Do the same from starting points that suit many inputs.
+
+    Rows with d standardised inputs are about `sqrt(2 d)` apart. With length scales of 1 they hardly correlate when d is
+    large, and the likelihood is flat. So the search starts from length scales of `sqrt(d)`, then from random ones
+    around it.
+
+    Parameters
+    ----------
+    X, y, X_new, seed, n_restarts, smoothness
+        As for `gp_ml`.
+    """
+    data, d, rng = scale(X, y, X_new), X.shape[1], np.random.default_rng([seed, 4])
+    starts = [(np.full(d, np.sqrt(d)), 0.1)]
+    starts += [(np.sqrt(d) * np.exp(rng.standard_normal(d)), 10.0 ** rng.uniform(-3.0, 0.0)) for _ in range(n_restarts)]
+    fits = [_fit_ml(data, *start, smoothness) for start in starts]
+    return data.undo(_predict_ml(max(fits, key=lambda gp: gp.log_marginal_likelihood_value_), data))
+
+
+def _fit_ml(data: Scaled, lengths: Floats, noise: float, smoothness: float | None, **settings: Any) -> Any:
+    """Maximise the likelihood from some length scales and noise variance."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-    data = scale(X, y, X_new)
-    lengths, bounds = np.ones(X.shape[1]), (1e-3, 1e3)
+    bounds = (1e-3, 1e3)
     of_f = RBF(lengths, bounds) if smoothness is None else Matern(lengths, bounds, nu=smoothness)
-    kernel = ConstantKernel(1.0, (1e-3, 1e4)) * of_f + WhiteKernel(0.1, (1e-6, 1e2))
-    gp = GaussianProcessRegressor(kernel, n_restarts_optimizer=n_restarts, random_state=seed)
+    kernel = ConstantKernel(1.0, (1e-3, 1e4)) * of_f + WhiteKernel(noise, (1e-6, 1e2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound is not news here
-        gp.fit(data.X, data.y)
+        return GaussianProcessRegressor(kernel, **settings).fit(data.X, data.y)
+
+
+def _predict_ml(gp: Any, data: Scaled) -> Forecast:
     mean, sd = gp.predict(data.X_new, return_std=True)  # the white kernel adds the noise to this s.d.
-    return data.undo(from_normal(mean, sd))
+    return from_normal(mean, sd)
 
 
 # --- Sampled parameters ----------------------------------------------------------------------------------

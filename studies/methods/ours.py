@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -10,13 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.forecasts import Forecast, from_draws
+from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, from_draws, judge_mixing
 from studies.problems import Floats
-from studies.sampling import draws_at, fit
+from studies.sampling import draws_at, fit, thinned
+from widestable import Posterior
+from widestable.diagnostics import Convergence
 from widestable.exact import posterior_predictive
 
 # Settings of a search that are not settings of a fit.
 SEARCH = ("alphas", "nus", "n_folds", "search_sweeps")
+# Draws of each chain that show how f mixes at new rows, where every draw has a law of hyperplanes of its own.
+N_SHOWN = 128
 # (X, y, X_new, alpha, nu) -> point predictions.
 Predict = Callable[[Floats, Floats, Floats, float, float], Floats]
 
@@ -36,13 +41,49 @@ def jumps(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Fo
     fixed |= _choose_by_jumps(X, y, seed, settings)
     model = fit(X, y, seed, **fixed)
     posterior = model.posterior_
-    f = draws_at(posterior, X_new, np.random.default_rng([seed, 1]))
-    forecast = from_draws(f, np.sqrt(posterior.sigma2), np.random.default_rng([seed, 2]))
+    shown = thinned(posterior, N_SHOWN) if {"sharpness", "relevance"} & set(posterior.inferred) else posterior
+    f = draws_at(shown, X_new, np.random.default_rng([seed, 1]))
+    forecast = from_draws(f, np.sqrt(shown.sigma2), np.random.default_rng([seed, 2]))
     info = {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}
     found = posterior.convergence()
     info |= {"rhat_train": float(found.rhat.max()), "ess_train": float(found.ess.min())}
     n_iterations = len(posterior.sigma2) * posterior.n_sweeps
     return replace(forecast, point=model.predict(X_new), n_iterations=n_iterations, info=info)
+
+
+def regressor(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Forecast:
+    """Run StableRegressor and predict as its users do; `info` has the processor seconds of the fit alone.
+
+    Parameters
+    ----------
+    X, y, X_new : ndarray
+    seed : int
+    **settings : Any
+        Parameters of StableRegressor.
+    """
+    started = time.process_time()
+    model = fit(X, y, seed, **settings)
+    seconds = time.process_time() - started
+    posterior = model.posterior_
+    quantiles = model.predict_quantiles(X_new, np.concatenate([LEVELS, ENDS]))
+    n_sweeps = posterior.n_sweeps
+    info = {"converged": posterior.converged, "n_sweeps": n_sweeps, "fit_seconds": seconds, "alpha": model.alpha_}
+    info |= {"relevance": model.relevance_, "sharpness": model.sharpness_}
+    info |= {"mixing": {name: found._asdict() for name, found in mixing_by_part(posterior).items()}}
+    split = LEVELS.size
+    n_iterations = len(posterior.sigma2) * n_sweeps
+    return Forecast(model.predict(X_new), quantiles[:, :split], quantiles[:, split:], None, n_iterations, info)
+
+
+def mixing_by_part(posterior: Posterior) -> dict[str, Mixing]:
+    """Return how well the relevances, the sharpness, the other parameters and f mixed, where they are inferred."""
+    first_words = [name.split()[0] for name in posterior.names]
+    parts = np.array([word if word in ("relevance", "sharpness", "f") else "parameters" for word in first_words])
+    found = posterior.convergence()
+    return {
+        str(part): judge_mixing(Convergence(found.rhat[parts == part], found.ess[parts == part]))
+        for part in np.unique(parts)
+    }
 
 
 def published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Forecast:
@@ -71,7 +112,7 @@ def published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
 def run_published(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> tuple[Floats, Floats]:
     """Return draws of f at the new rows, (draws, m), and of sigma2, (draws,), from the published sampler."""
     rng = np.random.default_rng([seed, 3])
-    draws = posterior_predictive(X, y, X_new, sampler="metropolis", rng=rng, progress=False, **settings)
+    draws = posterior_predictive(X, y, X_new, sampler="metropolis", random_state=rng, progress=False, **settings)
     return draws.f_new, draws.sigma2
 
 

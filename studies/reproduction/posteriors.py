@@ -80,7 +80,7 @@ def _traces_jumps(problem: Problem, seed: int, settings: Settings) -> Floats:
 
 def _covariance_published(problem: Problem, seed: int, settings: Settings) -> Floats:
     rng, given = np.random.default_rng(seed), _given_to_published(settings)
-    draws = posterior_predictive(problem.X, problem.y, keep_covariance=True, rng=rng, progress=False, **given)
+    draws = posterior_predictive(problem.X, problem.y, keep_covariance=True, random_state=rng, progress=False, **given)
     return np.asarray(draws.covariance)
 
 

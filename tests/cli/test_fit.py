@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.commands import SHORT, call, call_json, complaint, write_line, write_plane
-from widestable import StableRegressor
+from widestable import StableRegressor, storage
 from widestable.cli import runs
 
 
@@ -66,6 +66,20 @@ def test_infinite_sharpness_comes_back(tmp_path: Path) -> None:
     assert runs.parameters_of(record)["sharpness"] == np.inf
 
 
+@pytest.mark.parametrize(("text", "kept"), [("infer", None), ("equal", "equal"), ("2,0.5", [2.0, 0.5])])
+def test_relevance_is_kept_with_the_run(text: str, kept: object, tmp_path: Path) -> None:
+    data, out = write_plane(tmp_path / "data.csv"), tmp_path / "run"
+    how = ("--target", "y", "--out", out, *SHORT, "--sharpness", 2, "--relevance", text)
+    said = call("fit", data, *how).stdout
+    model = StableRegressor.load(out / "model.zip")
+    assert json.loads((out / "run.json").read_text())["parameters"]["relevance"] == kept == model.relevance
+    expected = dict(zip(["x0", "x1"], model.relevance_, strict=True))
+    about = call_json("info", out)
+    assert about["relevance"] == expected
+    assert ("relevance" in about["inferred"]) == (text == "infer") == ("Relevance: x0 " in said)
+    assert f"x1 {expected['x1']:.6g}" in call("info", out).stdout
+
+
 def test_nothing_is_overwritten_without_force(line_run: Path, tmp_path: Path) -> None:
     data = write_line(tmp_path / "data.csv")
     (tmp_path / "run").mkdir()
@@ -107,6 +121,11 @@ def test_verbose_logs_rounds_with_the_time_and_leaves_logging_as_it_was(tmp_path
         (("--target", "level", "--input", "level"), "Got column 'level' as target and as input"),
         (("--target", "level", "--input", "time", "--input", "time"), "Got input 'time' twice"),
         (("--target", "level", "--alpha", "7"), "Got alpha = 7.0, expected None or a number from 0.01 to 2"),
+        (
+            ("--target", "level", "--relevance", "1,2"),
+            "Got 2 numbers as relevance and 1 input, expected one",
+        ),
+        (("--target", "level", "--relevance", "-1"), "Got relevance = [-1.0], expected"),
     ],
 )
 def test_errors_are_one_sentence_and_leave_nothing_behind(
@@ -144,6 +163,7 @@ def test_files_that_cannot_be_fitted(text: str | None, message: str, tmp_path: P
         (("data.csv", "--target", "y"), "--out is missing: widestable fit DATA"),
         (("--resume", "run", "--target", "y"), "--resume takes data and options from the run: pass only"),
         (("data.csv", "--target", "y", "--out", "run", "--sharpness", "soft"), "Got --sharpness soft, expected"),
+        (("data.csv", "--target", "y", "--out", "run", "--relevance", "much"), "Got --relevance much, expected equal"),
     ],
 )
 def test_wrong_usage_has_its_own_exit_code(args: tuple[str, ...], message: str) -> None:
@@ -158,11 +178,9 @@ def test_a_finished_run_need_not_be_resumed(line_run: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from widestable import rounds
-
     data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
     options = ("--target", "level", *SHORT)
-    real, count = rounds.write, iter(range(100))
+    real, count = storage.write, iter(range(100))
 
     def write(*args: object) -> None:
         real(*args)
@@ -170,7 +188,7 @@ def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(rounds, "write", write)
+        patch.setattr(storage, "write", write)
         result = call("fit", data, "--out", out, *options, code=130)
     assert f"To continue: widestable fit --resume {out}" in result.stdout
     assert StableRegressor.load(out / "model.zip").posterior_.log_density.shape == (2, 20)

@@ -106,7 +106,7 @@ def test_info(line_run: Path) -> None:
 def test_info_says_what_a_first_fit_has_to_expect(
     stats: dict[str, Any], place: str | None, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(info, "sweep", SimpleNamespace(run=SimpleNamespace(**stats)))
+    monkeypatch.setattr(info, "sweep", SimpleNamespace(_make_sweeps=SimpleNamespace(**stats)))
     machine = call_json("info")
     assert machine["compile cache"] == place
     assert words in machine["compiled"]

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
-CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n|(?::\w.*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n|(?::\w[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import DOCS
-from tools.public_api import MODULES, SOME
+from tools.public_api import MODULES, PLUMBING, SOME
 from widestable import Posterior, StableRegressor
 
 PUBLIC = sorted(
     [f"{module}.{name}" for module in MODULES for name in importlib.import_module(module).__all__]
     + [f"{module}.{name}" for module, names in SOME.items() for name in names]
 )
-# Steps between fitting and a posterior that users have no reason to call.
-PLUMBING = {"from_sample", "check_rows", "warn_unless_converged"}
 
 
 def find(name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Joint-distribution check: draw parameters, atoms and data from the prior, sweep, and look at what comes out.
+"""Joint-distribution check: draw parameters, law, atoms and data from the prior, move, and look at what comes out.
 
-If the moves leave the posterior invariant, then parameters and atoms are still distributed as the prior after any
-number of sweeps given the data (Geweke 2004, with independent replicates, so that plain tests apply). Moments do
-not exist, so everything is looked at through distribution functions.
+If the moves leave the posterior invariant, then parameters, law and atoms are still distributed as the prior after any
+number of moves given the data (Geweke 2004, with independent replicates, so that plain tests apply). Moments do
+not exist, so everything is looked at through distribution functions and ranks.
 
 Run as a program (`python -m tests.engine.invariance`) it prints the p-values as JSON: the tests of broken samplers
 call it that way on a changed copy of the package.
@@ -13,173 +13,302 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from widestable.engine.names import ALPHA, ALPHA_MARKS, ALPHA_SCALES, ATOMS, LOG_NU, LOG_SIGMA2, SHARPNESS
-from widestable.engine.state import assemble_model, chain_from_atoms, draw_atoms, make_buffers, make_model, make_work
+from scipy import special, stats
 
 from widestable import stable
-from widestable.engine.chain import Chain
-from widestable.engine.kernel import MAX_DENSE_ROWS, choose_rank, make_kernels, with_sharpness
-from widestable.engine.model import Model, Plan
-from widestable.engine.sweep import run
+from widestable.engine.chain import (
+    ALPHA_MARKS,
+    ALPHA_SCALES,
+    Chain,
+    Tuning,
+    draw_atoms,
+    make_chain,
+    make_work,
+    new_state,
+)
+from widestable.engine.draws import make_buffers
+from widestable.engine.kernel import Kernel, Law, make_kernel
+from widestable.engine.law import draw_log_relevance, draw_log_sharpness
+from widestable.engine.model import MAX_DENSE_ROWS, Model, make_model
+from widestable.engine.moves.law import update_law
+from widestable.engine.sweep import Plan, make_sweeps, rebuild
 from widestable.inputs import check_training
 from widestable.network import unit_patterns
-from widestable.storage import MODEL_NUMBERS
 
 # Small alpha makes data of 1e40, where float64 has no digits left for the noise; the moves do not know the range.
 ALPHA_LOW, ALPHA_HIGH = 0.7, 1.9
 N_ATOMS = 4.0
 N_EXTRA = 3
-# Neighbours far enough apart that a wrong step shows, with unequal prior probabilities.
-GRID, GRID_PRIOR = np.array([0.3, 1.0, 3.0]), np.array([0.2, 0.5, 0.3])
+NOTHING = Plan(n_parameters=0, n_births=0, n_passes=0, n_pairs=0, n_pair_reflections=0)
+ROWS = np.array(
+    [
+        [-1.3, 0.4, 0.7, -0.3, 1.1],
+        [-0.2, -1.0, -0.5, 1.4, 0.2],
+        [0.3, 0.9, -1.6, -0.8, -0.9],
+        [0.9, 0.1, 1.2, 0.5, -0.4],
+        [2.0, -0.6, 0.3, -1.1, 0.6],
+    ]
+)
+# Draws from the prior that draws of the law are compared with: many more than there are replicates.
+N_PRIOR = 50_000
 
-# What `small_model` makes; all other changes are to the fields of a model.
-MADE = ("d", "smooth", "low_rank")
+Update = Callable[..., tuple[Any, ...]]
 
 
-class State(NamedTuple):
+class Case(NamedTuple):
+    """Which moves run, and on what.
+
+    Attributes
+    ----------
+    plan : Plan
+        How much of each move a sweep makes.
+    n_visits : int
+        Calls of `update_law` after each sweep.
+    d : int
+        Number of inputs.
+    smooth : bool
+        Whether the units are smooth with an inferred sharpness.
+    relevance : bool
+        Whether the relevance of each input is inferred.
+    low_rank : bool
+        Whether only two eigenvectors are kept, with a tree over the rows.
+    changes : mapping
+        Other fields of the model.
+    """
+
+    plan: Plan = NOTHING
+    n_visits: int = 0
+    d: int = 1
+    smooth: bool = False
+    relevance: bool = False
+    low_rank: bool = False
+    changes: Mapping[str, object] = {}
+
+
+class Look(NamedTuple):
     """What is compared, at the start and at the end of each replicate."""
 
     alpha: float
-    log_nu: float
+    log_nu_k: float  # log of the mean of nu K(x, x) over the rows
     sigma2: float
-    n_atoms: int
+    log_r: np.ndarray
+    log_w: float
     mark: np.ndarray
     angle: np.ndarray
     tilt: np.ndarray
     norm2: np.ndarray
     log_likelihood: float
-    place: int
 
 
-def small_model(d: int = 1, smooth: bool = False, low_rank: bool = False) -> Model:
-    """Five distinct rows, one of them weighted, with all parameters inferred; sign units or smooth ones.
+def small_model(case: Case) -> Model:
+    """Five distinct rows, one of them weighted, with all parameters inferred."""
+    data = check_training(ROWS[:, : case.d], np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
+    model = make_model(
+        data,
+        alpha=None,
+        nu=None,
+        sigma2=None,
+        n_atoms=N_ATOMS,
+        sharpness=None if case.smooth else math.inf,
+        infer_relevance=case.relevance,
+        max_dense_rows=4 if case.low_rank else MAX_DENSE_ROWS,
+    )
+    return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA), **case.changes)
 
-    Of low rank, two eigenvectors are kept, and there is a tree over the rows.
-    """
-    X = np.array([[-1.3, 0.4], [-0.2, -1.0], [0.3, 0.9], [0.9, 0.1], [2.0, -0.6]])[:, :d]
-    data = check_training(X, np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
-    max_dense_rows = 4 if low_rank else MAX_DENSE_ROWS
-    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=N_ATOMS, max_dense_rows=max_dense_rows)
-    if smooth:
-        numbers = {name: getattr(model, name) for name in MODEL_NUMBERS}
-        model = assemble_model(data, GRID, np.log(GRID_PRIOR), choose_rank(data.y.size), **numbers)
-    return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA))
+
+# --- One replicate ---------------------------------------------------------------------------------------
 
 
-def draw_parameters(model: Model, rng: np.random.Generator) -> np.ndarray:
-    theta = np.array([1.2, 0.3, -3.0])
+def draw_law(model: Model, rng: np.random.Generator) -> Law:
+    d = model.X.shape[1]
+    log_r = draw_log_relevance(d, model.relevance_scale, rng) if model.relevant.size else np.zeros(d)
+    return Law(np.exp(log_r), math.exp(draw_log_sharpness(rng)) if model.infer_sharpness else math.inf)
+
+
+def draw_parameters(model: Model, kernel: Kernel, rng: np.random.Generator) -> tuple[float, float, float]:
+    """alpha, log nu and log sigma2."""
+    alpha, log_nu, log_sigma2 = 1.2, 0.3, -3.0
     if model.infer_alpha:
-        theta[ALPHA] = rng.uniform(ALPHA_LOW, ALPHA_HIGH)
+        alpha = rng.uniform(ALPHA_LOW, ALPHA_HIGH)
     if model.infer_nu:
-        theta[LOG_NU] = model.log_nu_sd * rng.standard_normal() - model.log_diagonal
+        log_nu = model.log_nu_sd * rng.standard_normal() - kernel.log_diagonal
     if model.infer_sigma2:
-        theta[LOG_SIGMA2] = math.log(math.tan(0.5 * math.pi * rng.random()))
-    return theta
+        log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
+    return alpha, log_nu, log_sigma2
 
 
-def draw_data(model: Model, theta: np.ndarray, h: np.ndarray, log_mark: np.ndarray, rng: np.random.Generator) -> Model:
-    """The model with y, and the spread within rows, drawn given parameters and atoms."""
-    alpha, log_nu, log_sigma2 = theta
+def draw_data(
+    model: Model,
+    kernel: Kernel,
+    parameters: tuple[float, float, float],
+    h: np.ndarray,
+    log_mark: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[Model, Kernel]:
+    """The model and its kernel with y, and the spread within rows, drawn given everything else."""
+    alpha, log_nu, log_sigma2 = parameters
+    g, sigma2 = np.exp(stable.log_remainder(alpha, log_nu, model.n_atoms)), math.exp(log_sigma2)
     sd = np.exp(0.5 * stable.log_scale_of_mark(log_mark, alpha, log_nu))
-    tau = unit_patterns(h, model.Z[:, 1:], model.sharpness)
-    # Patterns, remainder and noise are all drawn in the eigenbasis, where the last two are independent.
-    variance = np.exp(stable.log_remainder(alpha, log_nu, model.n_atoms)) * model.eigenvalues + np.exp(log_sigma2)
-    atoms = (sd * rng.standard_normal(sd.size)) @ tau
-    y = atoms @ model.basis
-    y = y + np.sqrt(variance) * rng.standard_normal(variance.size)
-    # B' W^-1 undoes B: these are the outputs whose every kernel is made of.
-    row_y = model.basis @ y / model.weight
+    atoms = (sd * rng.standard_normal(sd.size)) @ unit_patterns(h, kernel.Z[:, 1:], kernel.sharpness)
+    # Remainder and noise are independent in the eigenbasis.
+    variance = g * kernel.eigenvalues + sigma2
+    y = atoms @ kernel.basis + np.sqrt(variance) * rng.standard_normal(variance.size)
+    # B' W^-1 undoes B.
+    row_y = kernel.basis @ y / model.weight
     if model.n_rest > 0:
-        row_y += outside_leading(model, theta, atoms, rng)
-    sum_y2 = float(model.weight @ row_y**2)
-    model = model._replace(row_y=row_y, sum_y2=sum_y2, ss_within=math.exp(log_sigma2) * rng.chisquare(N_EXTRA))
-    grids = {name: getattr(model, name).copy() for name in ("grid_basis", "grid_eigenvalues", "grid_y", "is_made")}
-    grids["is_made"][:] = False
-    model = model._replace(**grids)
-    make_kernels(model, range(model.grid.size))
-    return model
+        # Outside the leading dimensions.
+        root = np.sqrt(model.weight)
+        x = root * atoms + np.sqrt(g * kernel.rest_eigenvalue + sigma2) * rng.standard_normal(root.size)
+        U = kernel.basis / root[:, None]
+        row_y += (x - U @ (U.T @ x)) / root
+    model = model._replace(
+        row_y=row_y, sum_y2=float(model.weight @ row_y**2), ss_within=sigma2 * rng.chisquare(N_EXTRA)
+    )
+    return model, kernel._replace(y=row_y @ kernel.basis)
 
 
-def outside_leading(model: Model, theta: np.ndarray, atoms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Atoms, remainder and noise at the rows, without their part in the leading dimensions."""
-    root = np.sqrt(model.weight)
-    variance = np.exp(stable.log_remainder(theta[ALPHA], theta[LOG_NU], model.n_atoms)) * model.rest_eigenvalue
-    x = root * atoms + np.sqrt(variance + np.exp(theta[LOG_SIGMA2])) * rng.standard_normal(root.size)
-    U = model.basis / root[:, None]
-    return np.asarray((x - U @ (U.T @ x)) / root)
+def wide_steps(d: int) -> Tuning:
+    """Proposals of the law that go far and are correlated."""
+    factor = np.tril(np.full((d + 1, d + 1), -0.3)) + np.eye(d + 1)
+    return Tuning(np.append(np.full(d + 3, math.log(1.2)), math.log(1.2 / math.sqrt(d))), factor)
 
 
-def describe(chain: Chain) -> State:
-    k = chain.counts[ATOMS]
-    h = chain.h[:k]
-    return State(
-        alpha=chain.theta[ALPHA],
-        log_nu=chain.theta[LOG_NU],
-        sigma2=math.exp(chain.theta[LOG_SIGMA2]),
-        n_atoms=int(k),
-        mark=np.exp(chain.log_mark[:k]),
+def describe(chain: Chain, law: Law) -> Look:
+    h = chain.h[: chain.n_atoms]
+    return Look(
+        alpha=chain.alpha,
+        log_nu_k=chain.log_nu + chain.kernel.log_diagonal,
+        sigma2=math.exp(chain.log_sigma2),
+        log_r=np.log(law.relevance),
+        log_w=math.log(law.sharpness),
+        mark=np.exp(chain.log_mark[: chain.n_atoms]),
         angle=np.arctan2(h[:, 1], h[:, 0]) % np.pi,
         tilt=h[:, 0] ** 2 / np.sum(h**2, axis=1),
         norm2=np.sum(h**2, axis=1),
-        log_likelihood=chain.log_likelihood[0],
-        place=int(chain.counts[SHARPNESS]),
+        log_likelihood=chain.log_likelihood,
     )
 
 
-def replicate(model: Model, plan: Plan, n_sweeps: int, rng: np.random.Generator) -> tuple[State, State]:
-    """States before and after `n_sweeps`, from an independent draw of everything."""
-    place = int(rng.choice(model.grid.size, p=np.exp(model.grid_log_prior)))
-    model = with_sharpness(model, place)
-    theta = draw_parameters(model, rng)
+def replicate(
+    model: Model, case: Case, n_sweeps: int, rng: np.random.Generator, update: Update = update_law
+) -> tuple[Look, Look]:
+    """What there is before and after `n_sweeps`, from an independent draw of everything."""
+    law = draw_law(model, rng)
+    kernel = make_kernel(model, law)
+    parameters = draw_parameters(model, kernel, rng)
     atoms = draw_atoms(model._replace(has_atoms=True), rng)
-    model = draw_data(model, theta, *atoms, rng)
-    chain = chain_from_atoms(model, theta, *atoms, place)
+    model, kernel = draw_data(model, kernel, parameters, *atoms, rng)
+    chain = make_chain(model, new_state(*parameters, law, *atoms, rng), kernel)
     chain.log_step[:] = np.log(1.5)
     chain.log_step[[ALPHA_SCALES, ALPHA_MARKS]] = np.log(0.4)
-    work, out = make_work(model), make_buffers(model, 0)
-    run(chain, model, plan, work, rng, 0, 0, 0, False, out)
-    before = describe(chain)
-    run(chain, model, plan, work, rng, 0, n_sweeps, 0, False, out)
-    return before, describe(chain)
+    work, out, tuning = make_work(model, kernel), make_buffers(model, 0), wide_steps(case.d)
+    chain = rebuild(chain, model, work)
+    before = describe(chain, law)
+    for _ in range(n_sweeps):
+        if case.plan != NOTHING:
+            chain = make_sweeps(chain, model, case.plan, work, rng, 1, thin=0, since_draw=0, adapt=False, out=out)
+        for _ in range(case.n_visits):
+            chain, law, _, _ = update(chain, model, work, law, tuning, rng, None)
+    return before, describe(chain, law)
 
 
-def p_values(model: Model, plan: Plan, n_sweeps: int, n_replicates: int, rng: np.random.Generator) -> dict[str, float]:
+# --- What is looked at -----------------------------------------------------------------------------------
+
+
+def p_values(
+    case: Case, n_sweeps: int, n_replicates: int, rng: np.random.Generator, update: Update = update_law
+) -> dict[str, float]:
     """One p-value for each thing looked at."""
-    pairs = [replicate(model, plan, n_sweeps, rng) for _ in range(n_replicates)]
+    model = small_model(case)
+    pairs = [replicate(model, case, n_sweeps, rng, update) for _ in range(n_replicates)]
     after = [pair[1] for pair in pairs]
-    n, width = model.n_atoms, model.Z.shape[1]
-    marks = np.concatenate([s.mark for s in after])
-    angles = np.concatenate([s.angle for s in after])
-    least = np.array([min(s.mark, default=n) for s in after])
-    found = {
-        "marks": stats.kstest(marks, stats.uniform(0.0, n).cdf).pvalue,
-        "least mark": stats.kstest(least[least < n], stats.truncexpon(n).cdf).pvalue,
-        "length of h": stats.kstest(np.concatenate([s.norm2 for s in after]), stats.chi2(width).cdf).pvalue,
-        "tilt": stats.kstest(np.concatenate([s.tilt for s in after]), stats.beta(0.5, 0.5 * width - 0.5).cdf).pvalue,
-        "number of atoms": poisson_p_value(np.array([s.n_atoms for s in after]), n),
-        # Halves of the replicates, so that the two samples are independent.
-        "log likelihood": stats.ks_2samp(
-            [before.log_likelihood for before, _ in pairs[::2]], [s.log_likelihood for s in after[1::2]]
-        ).pvalue,
-    }
-    if width == 2:
-        found["angle"] = stats.kstest(angles, stats.uniform(0.0, np.pi).cdf).pvalue
+    found = look_at_atoms(after, model.n_atoms, case.d + 1) | look_at_law(after, model, rng)
+    found |= look_at_changes(pairs, case.d + 1)
     if model.infer_alpha:
         law = stats.uniform(ALPHA_LOW, ALPHA_HIGH - ALPHA_LOW)
-        found["alpha"] = stats.kstest([s.alpha for s in after], law.cdf).pvalue
+        found["alpha"] = stats.kstest([look.alpha for look in after], law.cdf).pvalue
     if model.infer_nu:
-        log_nu = [s.log_nu + model.grid_log_diagonal[s.place] for s in after]
-        found["log nu"] = stats.kstest(log_nu, stats.norm(0.0, model.log_nu_sd).cdf).pvalue
+        found["log nu"] = stats.kstest([look.log_nu_k for look in after], stats.norm(0.0, model.log_nu_sd).cdf).pvalue
     if model.infer_sigma2:
-        found["sigma2"] = stats.kstest([s.sigma2 for s in after], stats.halfcauchy().cdf).pvalue
-    if model.grid.size > 1:
-        counts = np.bincount([s.place for s in after], minlength=model.grid.size)
-        found["sharpness"] = stats.chisquare(counts, np.exp(model.grid_log_prior) * len(after)).pvalue
+        found["sigma2"] = stats.kstest([look.sigma2 for look in after], stats.halfcauchy().cdf).pvalue
     return {name: float(p) for name, p in found.items()}
+
+
+def look_at_atoms(after: list[Look], n: float, width: int) -> dict[str, float]:
+    """Marks, hyperplanes and their number."""
+    least = np.array([min(look.mark, default=n) for look in after])
+    tilt = np.concatenate([look.tilt for look in after])
+    found = {
+        "marks": stats.kstest(np.concatenate([look.mark for look in after]), stats.uniform(0.0, n).cdf).pvalue,
+        "least mark": stats.kstest(least[least < n], stats.truncexpon(n).cdf).pvalue,
+        "length of h": stats.kstest(np.concatenate([look.norm2 for look in after]), stats.chi2(width).cdf).pvalue,
+        "tilt": stats.kstest(tilt, stats.beta(0.5, 0.5 * width - 0.5).cdf).pvalue,
+        "number of atoms": poisson_p_value(np.array([look.mark.size for look in after]), n),
+    }
+    if width == 2:
+        angles = np.concatenate([look.angle for look in after])
+        found["angle"] = stats.kstest(angles, stats.uniform(0.0, np.pi).cdf).pvalue
+    return found
+
+
+def look_at_changes(pairs: list[tuple[Look, Look]], width: int) -> dict[str, float]:
+    """Nothing may grow or shrink on average, which a chain that hardly moves shows best."""
+
+    def p_value(function: Callable[[Look], float]) -> float:
+        values = np.array([[function(look) for look in pair] for pair in pairs])
+        ranks = stats.rankdata(values).reshape(values.shape)
+        return float(stats.ttest_rel(ranks[:, 0], ranks[:, 1]).pvalue) if np.ptp(values, axis=1).any() else 1.0
+
+    # Halves of the replicates, so that the two samples are independent.
+    one, two = [before.log_likelihood for before, _ in pairs[::2]], [look.log_likelihood for _, look in pairs[1::2]]
+    return {
+        "log likelihood": float(stats.ks_2samp(one, two).pvalue),
+        "change of log likelihood": p_value(lambda look: look.log_likelihood),
+        "change of lengths": p_value(lambda look: float(np.sum(special.gammainc(0.5 * width, 0.5 * look.norm2) - 0.5))),
+        "change of tilts": p_value(lambda look: float(np.sum(look.tilt - 1.0 / width))),
+        "change of log r[0]": p_value(lambda look: look.log_r[0]),
+        "change of log w": p_value(lambda look: min(look.log_w, 1e9)),
+        "change of log nu": p_value(lambda look: look.log_nu_k),
+    }
+
+
+def look_at_law(after: list[Look], model: Model, rng: np.random.Generator) -> dict[str, float]:
+    """Relevance and sharpness, alone, together, and beside the largest atom and the parameters."""
+    found = {}
+    if model.relevant.size:
+        log_r = np.array([look.log_r for look in after])
+        prior = np.array([draw_log_relevance(log_r.shape[1], model.relevance_scale, rng) for _ in range(N_PRIOR)])
+        for j in range(log_r.shape[1]):
+            found[f"log r[{j}]"] = stats.ks_2samp(log_r[:, j], prior[:, j]).pvalue
+        length = 0.5 * np.logaddexp.reduce(2.0 * log_r, axis=1)
+        found["length of r"] = stats.kstest(length, stats.norm(0.0, model.relevance_scale).cdf).pvalue
+        found |= look_beside("log r[0]", log_r[:, 0], after)
+    if model.infer_sharpness:
+        log_w = np.array([look.log_w for look in after])
+        found["log w"] = stats.ks_2samp(log_w, [draw_log_sharpness(rng) for _ in range(N_PRIOR)]).pvalue
+        found |= look_beside("log w", log_w, after)
+        if model.relevant.size:
+            found["log w beside log r"] = stats.spearmanr(log_w, log_r[:, 0]).pvalue
+    return found
+
+
+def look_beside(name: str, values: np.ndarray, after: list[Look]) -> dict[str, float]:
+    """Rank correlations with what is independent of the law under the prior."""
+    others = {
+        "log nu": np.array([look.log_nu_k for look in after]),
+        "sigma2": np.array([look.sigma2 for look in after]),
+        "largest tilt": np.array([look.tilt[look.mark.argmin()] if look.mark.size else np.nan for look in after]),
+        "largest length": np.array([look.norm2[look.mark.argmin()] if look.mark.size else np.nan for look in after]),
+    }
+    return {
+        f"{name} beside {other}": stats.spearmanr(values, x, nan_policy="omit").pvalue
+        for other, x in others.items()
+        if np.nanmax(x) > np.nanmin(x)
+    }
 
 
 def poisson_p_value(counts: np.ndarray, mean: float) -> float:
@@ -191,8 +320,6 @@ def poisson_p_value(counts: np.ndarray, mean: float) -> float:
 
 
 if __name__ == "__main__":
-    n_replicates, plan, changes = (json.loads(argument) for argument in sys.argv[1:])
-    made = {name: changes.pop(name) for name in MADE if name in changes}
-    model = small_model(**made)._replace(**changes)
-    found = p_values(model, Plan(*plan), 1, n_replicates, np.random.default_rng(20260101))
-    print(json.dumps(found))
+    n_replicates, fields = (json.loads(argument) for argument in sys.argv[1:])
+    case = Case(**{**fields, "plan": Plan(*fields["plan"])})
+    print(json.dumps(p_values(case, 1, n_replicates, np.random.default_rng(20260101))))

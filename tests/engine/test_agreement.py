@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.stats import norm
-from widestable.engine.state import make_model
 
 from tests.checks import check_mean, check_p_value
+from tests.engine.chains import FREE, new_sample, one_thread
 from tests.exact.agreement import EXAMPLES, Draws, check_agreement, mean_and_error, posterior_draws
 from tests.stable_density import log_density_symmetric
 from widestable.engine.draws import ChainDraws
-from widestable.engine.run import Setup, extend, start, warm_up
+from widestable.engine.model import Model, make_model
+from widestable.engine.run import extend, warm_up
 from widestable.inputs import check_training
 from widestable.stable import draw_log_positive
 
@@ -35,19 +36,18 @@ def jump_draws(name: str, n_atoms: int = 30, n_sweeps: int = 800, nu: float | No
     X, y, alpha, default_nu = EXAMPLES[name]()
     data = check_training(X, y, standardize=False)
     fixed = {"alpha": alpha, "nu": default_nu if nu is None else nu, "sigma2": None}
-    setup = Setup(make_model(data, **fixed, n_atoms=n_atoms), n_jobs=1)
-    chains = run(setup, n_sweeps, **fixed)
+    chains = run(make_model(data, **fixed, n_atoms=n_atoms), n_sweeps, **fixed)
     return Draws(np.stack([draws.f[:, data.index] for draws in chains]), np.exp([draws.log_sigma2 for draws in chains]))
 
 
-def run(setup: Setup, n_sweeps: int, **fixed: float | None) -> tuple[ChainDraws, ...]:
+def run(model: Model, n_sweeps: int, **fixed: float | None) -> tuple[ChainDraws, ...]:
     """Every second of `n_sweeps` sweeps of eight chains, after 500 to warm up.
 
     Many short chains, because in three dimensions one may stay a thousand sweeps where it is one time in ten:
     the effective sample size of two long ones misses that, the spread between eight does not.
     """
-    sample = start(setup.model, np.random.SeedSequence(7).spawn(8), **fixed)
-    return extend(warm_up(sample, setup, 500), setup, n_sweeps).chains
+    setup = one_thread(model)
+    return extend(warm_up(new_sample(model, 8, seed=7, **fixed), setup, 500), setup, n_sweeps).chains
 
 
 @pytest.mark.statistical
@@ -205,8 +205,8 @@ def _ratios(mass: np.ndarray, below: np.ndarray) -> Probabilities:
 def jumps_below(n_sweeps: int, n_atoms: int = 60, **changes: float) -> np.ndarray:
     """Whether each draw of the jump engine, all parameters inferred, lies below the same edges and cuts."""
     data = check_training(X4[:, None], Y4, standardize=False)
-    model = make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=n_atoms)._replace(**changes)
-    chains = run(Setup(model, n_jobs=1), n_sweeps)
+    model = make_model(data, **FREE, n_atoms=n_atoms)._replace(**changes)
+    chains = run(model, n_sweeps)
     return np.stack(
         [
             np.concatenate(

@@ -168,6 +168,13 @@ def test_sharpness_density_integrates_to_one() -> None:
         assert log_prior_log_sharpness(bad) == -math.inf
 
 
+def test_sharpness_density_is_half_uniform_half_cauchy() -> None:
+    bump, ends = stats.cauchy(0.3, 0.6), [LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH]
+    for log_w in (-2.0, 0.3, 0.9, 5.0):
+        expected = 0.5 / np.ptp(ends) + 0.5 * bump.pdf(log_w) / np.ptp(bump.cdf(ends))
+        assert log_prior_log_sharpness(log_w) == pytest.approx(math.log(expected), abs=1e-12)
+
+
 def test_sharpness_draws_follow_the_density(rng: np.random.Generator) -> None:
     draws = np.array([draw_log_sharpness(rng) for _ in range(20_000)])
     grid = np.linspace(LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH, 2001)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import pickle
 import signal
@@ -12,25 +11,16 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from widestable.engine.names import ATOMS, SHARPNESS
-from widestable.engine.state import chain_from_atoms, make_model
 
 import widestable.engine.run as engine
-from tests.checks import check_cdf, check_frequencies, check_mean
+from tests.checks import check_cdf, check_frequencies, check_mean, check_p_value
+from tests.engine.chains import FREE, equal_law, new_sample, one_thread, run_fixed, run_until_converged
 from tests.engine.invariance import poisson_p_value
-from widestable.engine.draws import ChainDraws, concatenate, every
-from widestable.engine.model import Model
-from widestable.engine.run import (
-    ChainState,
-    Sample,
-    Setup,
-    extend,
-    quantities,
-    sample_fixed,
-    sample_until_converged,
-    start,
-    warm_up,
-)
+from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
+from widestable.engine.draws import ChainDraws, concatenate
+from widestable.engine.model import Model, make_model
+from widestable.engine.run import Sample, Setup, extend, quantities, warm_up
+from widestable.engine.sweep import Plan
 from widestable.inputs import Scaling, TrainingData, check_training
 from widestable.network import arcsine_kernel
 from widestable.progress import Reporter
@@ -42,13 +32,24 @@ def step_data(rng: np.random.Generator) -> TrainingData:
     return check_training(X, 4.0 * (X[:, 0] > 0.3) + 0.3 * rng.standard_normal(12), standardize=False)
 
 
-def new_sample(model: Model, n_chains: int = 2, seed: int = 0, **fixed: float) -> Sample:
-    return start(model, np.random.SeedSequence(seed).spawn(n_chains), **fixed)
-
-
 @pytest.fixture
 def model(rng: np.random.Generator) -> Model:
-    return make_model(step_data(rng), alpha=None, nu=None, sigma2=None, n_atoms=15)
+    return make_model(step_data(rng), **FREE, n_atoms=15)
+
+
+def inferred_law(rng: np.random.Generator) -> Model:
+    """The same with relevance and sharpness inferred."""
+    return make_model(step_data(rng), **FREE, n_atoms=15, sharpness=None, infer_relevance=True)
+
+
+@pytest.fixture(params=["fixed law", "inferred law"])
+def start(request: pytest.FixtureRequest, rng: np.random.Generator) -> tuple[Model, Sample]:
+    """A model and two chains at their starting points, with the law of the paper or with an inferred one."""
+    if request.param == "inferred law":
+        model = inferred_law(rng)
+        return model, new_sample(model, law=equal_law(model, 1.0))
+    model = make_model(step_data(rng), **FREE, n_atoms=15)
+    return model, new_sample(model)
 
 
 def assert_same(first: Sample, second: Sample) -> None:
@@ -57,52 +58,67 @@ def assert_same(first: Sample, second: Sample) -> None:
             np.testing.assert_array_equal(getattr(one, field.name), getattr(two, field.name), err_msg=field.name)
 
 
-def test_same_draws_for_any_number_of_jobs(model: Model) -> None:
-    one = sample_fixed(new_sample(model), Setup(model, n_jobs=1), 60)
-    two = sample_fixed(new_sample(model), Setup(model, n_jobs=2), 60)
+def test_same_draws_for_any_number_of_jobs(start: tuple[Model, Sample]) -> None:
+    model, sample = start
+    one = run_fixed(sample, Setup(model, n_jobs=1), 60)
+    two = run_fixed(sample, Setup(model, n_jobs=2), 60)
     assert_same(one, two)
 
 
-def test_same_draws_however_the_calls_are_cut(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = sample_fixed(new_sample(model), Setup(model), 60)
-    monkeypatch.setattr(engine, "SECONDS_A_CALL", 1e-9)
-    short = sample_fixed(new_sample(model), Setup(model), 60)
+def test_same_draws_however_the_calls_are_cut(start: tuple[Model, Sample], monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sample = start
+    long = run_fixed(sample, Setup(model), 60)
+    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-9)
+    short = run_fixed(sample, Setup(model), 60)
     assert_same(long, short)
 
 
-def test_continued_run_equals_an_uninterrupted_one(model: Model) -> None:
-    first = extend(warm_up(new_sample(model), Setup(model), 20), Setup(model), 10)
+def test_continued_run_equals_an_uninterrupted_one(start: tuple[Model, Sample]) -> None:
+    model, sample = start
+    first = extend(warm_up(sample, Setup(model), 20), Setup(model), 10)
     straight = extend(first, Setup(model), 30)
     again = extend(pickle.loads(pickle.dumps(first)), Setup(model), 30)
     assert_same(straight, again)
     assert again.n_sweeps == straight.n_sweeps == 60
 
 
-def test_a_chain_rebuilt_from_its_atoms_goes_on_as_itself(model: Model) -> None:
-    first = extend(warm_up(new_sample(model), Setup(model), 20), Setup(model), 10)
-    rebuilt = []
-    for chain, rng in first.states:
-        k = chain.counts[ATOMS]
-        again = chain_from_atoms(model, chain.theta, chain.h[:k], chain.log_mark[:k], int(chain.counts[SHARPNESS]))
-        again.log_step[:] = chain.log_step
-        rebuilt.append(ChainState(again, copy.deepcopy(rng)))
-    assert_same(extend(first, Setup(model), 30), extend(replace(first, states=tuple(rebuilt)), Setup(model), 30))
+def test_an_inferred_law_moves_and_a_fixed_one_does_not(start: tuple[Model, Sample]) -> None:
+    model, sample = start
+    draws = run_fixed(sample, Setup(model), 240).chains[0]
+    moves = model.infer_sharpness
+    assert (np.unique(draws.sharpness).size > 3) == (np.unique(draws.relevance).size > 3) == moves
+
+
+def test_a_shared_kernel_changes_nothing(model: Model) -> None:
+    assert_same(run_fixed(new_sample(model), one_thread(model), 60), run_fixed(new_sample(model), Setup(model), 60))
+
+
+def test_attempts_are_counted_from_the_end_of_the_warm_up(model: Model) -> None:
+    setup = Setup(model, plan=Plan(n_births=3))
+    sample = extend(warm_up(new_sample(model), setup, 40), setup, 30)
+    for state in sample.states:
+        attempts, accepted = state.tally.T
+        assert attempts[[BIRTH, DEATH]].sum() == 3 * 30
+        assert attempts[SIGMA2] == 30
+        assert attempts[NOISE_SHARE] == 0  # for many rows only
+        assert 0 < accepted[ROTATION] < attempts[ROTATION]
+        assert (accepted <= attempts).all()
 
 
 def test_seeds_make_chains_differ(model: Model) -> None:
-    sample = sample_fixed(new_sample(model), Setup(model), 30)
-    assert not np.array_equal(sample.chains[0].theta, sample.chains[1].theta)
+    one, two = run_fixed(new_sample(model), Setup(model), 30).chains
+    assert not np.isin(one.alpha, two.alpha).any()
 
 
 def test_run_until_converged_says_so(model: Model) -> None:
-    sample = sample_until_converged(new_sample(model, 4), Setup(model, n_jobs=2), max_sweeps=40_000)
+    sample = run_until_converged(new_sample(model, 4), Setup(model, n_jobs=2), max_sweeps=40_000)
     assert sample.converged
     assert sample.n_draws <= engine.MAX_DRAWS
     assert quantities(sample, model).shape == (4, sample.n_draws, 3 + 12)
 
 
 def test_run_stops_at_max_sweeps(model: Model) -> None:
-    sample = sample_until_converged(new_sample(model), Setup(model), max_sweeps=600)
+    sample = run_until_converged(new_sample(model), Setup(model), max_sweeps=600)
     assert sample.n_sweeps == 600
     assert sample.converged is False
 
@@ -121,26 +137,27 @@ class StopAfter(Reporter):
 
 
 def test_ctrl_c_keeps_whole_rounds(model: Model) -> None:
-    whole = sample_fixed(new_sample(model), Setup(model), 240)
-    cut = sample_fixed(new_sample(model), Setup(model, report=StopAfter(400)), 240)
+    whole = run_fixed(new_sample(model), Setup(model), 240)
+    cut = run_fixed(new_sample(model), Setup(model, report=StopAfter(400)), 240)
     assert cut.interrupted
     assert 0 < cut.n_draws < whole.n_draws
     for part, chain in zip(cut.chains, whole.chains, strict=True):
-        np.testing.assert_array_equal(part.theta, chain.theta[: len(part)])
+        np.testing.assert_array_equal(part.f, chain.f[: len(part)])
 
 
 ENDLESS_RUN = """
 import signal, numpy as np
 import widestable.engine.run as engine
+from tests.engine.chains import FREE, new_sample
+from widestable.engine.model import make_model
 from widestable.inputs import check_training
-from widestable.engine.state import make_model
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine.has_converged = lambda draws, suspects: (False, suspects)
 X = np.linspace(-1.0, 1.0, 8)[:, None]
-model = make_model(check_training(X, X[:, 0]), alpha=None, nu=None, sigma2=None, n_atoms=15)
-start = engine.start(model, np.random.SeedSequence(0).spawn(2))
-setup = engine.Setup(model, n_jobs=2)
-sample = engine.sample_until_converged(start, setup, 10**8, lambda sample: print("round", flush=True))
+model = make_model(check_training(X, X[:, 0]), **FREE, n_atoms=15)
+start, setup = new_sample(model), engine.Setup(model, n_jobs=2)
+rounds = engine.sample_until_converged(start, setup, 10**8)
+sample = engine.finish(start, rounds, lambda sample: print("round", flush=True))
 print("kept", sample.n_draws, sample.interrupted, flush=True)
 """
 
@@ -162,28 +179,48 @@ def test_ctrl_c_reaches_threads() -> None:
 
 def test_ctrl_c_before_any_draw_is_an_interrupt(model: Model) -> None:
     with pytest.raises(KeyboardInterrupt):
-        sample_fixed(new_sample(model), Setup(model, report=StopAfter(1)), 240)
+        run_fixed(new_sample(model), Setup(model, report=StopAfter(1)), 240)
 
 
-def test_thinning_twice_is_thinning_by_the_product(model: Model) -> None:
-    draws = sample_fixed(new_sample(model), Setup(model), 96).chains[0]
+def test_draws_are_put_together_as_they_were_cut(model: Model) -> None:
+    draws = run_fixed(new_sample(model), Setup(model), 96).chains[0]
+    early = np.arange(len(draws)) < 20
+    again = concatenate([draws.where(early), draws.where(~early)])
+    assert len(draws.where(early)) == 20
     for field in fields(ChainDraws):
-        twice, once = getattr(every(every(draws, 2), 2), field.name), getattr(every(draws, 4), field.name)
-        np.testing.assert_array_equal(twice, once)
-        np.testing.assert_array_equal(getattr(concatenate([draws]), field.name), getattr(draws, field.name))
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(draws, field.name), err_msg=field.name)
+
+
+def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_product(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = replace(warm_up(new_sample(model), Setup(model), 16), thin=1)
+    for _ in range(6):
+        sample = extend(sample, Setup(model), 16)
+    # Of 112 sweeps 80 are left without the first round; without the second, 64 would be less than two thirds.
+    f = sample.chains[1].f[16:]
+    monkeypatch.setattr(engine, "MAX_DRAWS", 40)
+    half = engine._forget(sample)
+    monkeypatch.setattr(engine, "MAX_DRAWS", 20)
+    quarter, at_once = engine._forget(half), engine._forget(sample)
+    assert_same(quarter, at_once)
+    for kept, step in ((half, 2), (quarter, 4), (at_once, 4)):
+        assert kept.thin == step
+        assert kept.rounds == (engine.Round(16, 16 // step),) * 5
+        np.testing.assert_array_equal(kept.chains[1].f, f[step - 1 :: step])
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_and_two_rows_run(n: int, rng: np.random.Generator) -> None:
-    model = make_model(check_training(X[:n], X[:n, 0]), alpha=None, nu=None, sigma2=None, n_atoms=10)
-    sample = sample_fixed(new_sample(model), Setup(model), 60)
+    model = make_model(check_training(X[:n], X[:n, 0]), **FREE, n_atoms=10)
+    sample = run_fixed(new_sample(model), Setup(model), 60)
     assert np.isfinite(quantities(sample, model)).all()
 
 
 def test_alpha_two_is_gaussian_process_regression(rng: np.random.Generator) -> None:
     data = step_data(rng)
     model = make_model(data, alpha=2.0, nu=1.7, sigma2=0.2, n_atoms=30)
-    sample = sample_fixed(new_sample(model, 1, alpha=2.0, nu=1.7, sigma2=0.2), Setup(model), 1500)
+    sample = run_fixed(new_sample(model, 1, alpha=2.0, nu=1.7, sigma2=0.2), Setup(model), 1500)
     K = 1.7 * arcsine_kernel(data.X)
     weights = np.linalg.solve(K + 0.2 * np.eye(12), data.y)
     draws = sample.chains[0]
@@ -204,7 +241,7 @@ def test_density_scales_with_y(alpha: float, rng: np.random.Generator) -> None:
     for given, factor in ((data, 1.0), (scaled, c * c)):
         fixed = {"alpha": alpha, "nu": 0.8 * factor, "sigma2": 0.3 * factor}
         model = make_model(given, **fixed, n_atoms=15)
-        values.append(sample_fixed(new_sample(model, 1, **fixed), Setup(model), 30).chains[0].log_density)
+        values.append(run_fixed(new_sample(model, 1, **fixed), Setup(model), 30).chains[0].log_density)
     np.testing.assert_allclose(values[1], values[0] - 12 * math.log(c), rtol=1e-9)
 
 
@@ -216,13 +253,13 @@ def no_data() -> TrainingData:
 
 @pytest.mark.statistical
 def test_no_data_gives_the_prior() -> None:
-    model = make_model(no_data(), alpha=None, nu=None, sigma2=None, n_atoms=6)
-    sample = start(model, np.random.SeedSequence(5).spawn(800))
+    model = make_model(no_data(), **FREE, n_atoms=6)
+    sample = run_fixed(new_sample(model, 800, seed=5), one_thread(model), 300)
     # Starts are far from the prior in alpha and nu; the last draw of each chain is an independent one.
-    last = [every(chain, len(chain)) for chain in sample_fixed(sample, Setup(model), 300).chains]
+    last = [draws.where(np.arange(len(draws)) == len(draws) - 1) for draws in sample.chains]
     alpha = np.array([d.alpha[-1] for d in last])
     check_cdf((alpha - 0.05) / 1.94, lambda x: np.clip(x, 0.0, 1.0))
     check_cdf(np.concatenate([np.exp(d.log_mark) for d in last]) / 6.0, lambda x: np.clip(x, 0.0, 1.0))
-    assert poisson_p_value(np.array([d.n_atoms[-1] for d in last]), 6.0) > 1e-4
+    check_p_value(poisson_p_value(np.array([d.n_atoms[-1] for d in last]), 6.0), "number of atoms")
     signs = np.concatenate([d.h[:, 0] * d.h[:, 1] > 0 for d in last])
     check_frequencies(np.bincount(signs), np.array([0.5, 0.5]))

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
+from tests.engine.gaussian_process import Arcsine
 from widestable.engine import gaussian_limit
 from widestable.engine.gaussian_limit import (
     FAILED,
@@ -69,26 +69,6 @@ def wave(n: int, d: int, rng: np.random.Generator) -> Rows:
 def parameters(d: int, known: Known, rng: np.random.Generator) -> np.ndarray:
     log_w = rng.uniform(-1.0, 3.0) if known.log_sharpness is None else known.log_sharpness
     return np.array([*rng.standard_normal(d), log_w, 0.4, -1.5])
-
-
-class Arcsine(Kernel):
-    """The kernel as the formula says, for scikit-learn."""
-
-    def __init__(self, nu: float, relevance: tuple[float, ...], sharpness: float) -> None:
-        self.nu, self.relevance, self.sharpness = nu, relevance, sharpness
-
-    def __call__(self, X: np.ndarray, Y: np.ndarray | None = None, eval_gradient: bool = False) -> np.ndarray:
-        Z, Z2 = (np.c_[np.ones(len(A)), A * self.relevance] for A in (X, X if Y is None else Y))
-        norm2, norm2_2 = (np.sum(A**2, axis=1) + 0.5 / self.sharpness**2 for A in (Z, Z2))
-        cosine = Z @ Z2.T / np.sqrt(np.outer(norm2, norm2_2))
-        cosine[cosine > 1.0 - 1e-14] = 1.0  # the arcsine would make 1e-8 of a rounding error of 1e-16
-        return self.nu * 2.0 / np.pi * np.arcsin(cosine)
-
-    def diag(self, X: np.ndarray) -> np.ndarray:
-        return np.diag(self(X))
-
-    def is_stationary(self) -> bool:
-        return False
 
 
 def independent_process(theta: np.ndarray) -> tuple[Arcsine, float]:
@@ -248,6 +228,22 @@ def test_optimum_is_the_best_of_a_grid(known: Known, rng: np.random.Generator) -
 
     assert is_stationary(theta)
     assert not is_stationary(grid[values.argmax()])
+
+
+@UNITS
+def test_optimum_is_a_stationary_point_in_three_inputs(known: Known, rng: np.random.Generator) -> None:
+    """Of the independent log posterior, by finite differences; what sits at a bound may still want to go on."""
+    rows = wave(25, 3, rng)
+    theta = as_vector(gaussian_limit_optima(rows, known, Scales(), rng)[0])
+    is_free = np.append(np.abs(theta[:3]) < 0.99 * LOG_RELEVANCE_LIMIT, [known.log_sharpness is None, True, True])
+    steps = 1e-3 * np.eye(6)[is_free]
+
+    def slope(at: np.ndarray) -> np.ndarray:
+        ends = [[independent_log_posterior(at + sign * e, rows, known) for sign in (1.0, -1.0)] for e in steps]
+        return np.array([up - down for up, down in ends]) / 2e-3
+
+    np.testing.assert_allclose(slope(theta), 0.0, atol=0.02)
+    assert np.abs(slope(theta + 0.1 * steps.sum(axis=0) / 1e-3)).max() > 0.2
 
 
 @UNITS

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from widestable.rounds import checkpointing
 
 from tests import fits
 from tests.test_storage import members, refuse, rewrite
 from widestable import StableRegressor, storage
-from widestable.engine.run import Sample
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork as POSIX has them")
 ROWS = np.zeros((1, 2))
@@ -44,26 +42,18 @@ def fork(child: Callable[[], None]) -> int:
     return pid
 
 
-def write_checkpoints(path: Path) -> None:
-    posterior = fits.plane().posterior_
-    sample: Sample = posterior.sample
-    keep = checkpointing(path, posterior.data, posterior.model, fits.plane().get_params())
-    while True:
-        keep(sample)
-
-
 def save_forever(path: Path) -> None:
     while True:
         fits.plane().save(path)
 
 
 @posix
-@pytest.mark.parametrize("write", [save_forever, write_checkpoints], ids=["save", "checkpoint"])
-def test_killed_while_writing_leaves_a_whole_file(write: Callable[[Path], None], saved: Path) -> None:
+def test_killed_while_writing_leaves_a_whole_file(saved: Path) -> None:
+    """Checkpoints are written by the same function."""
     expected = fits.plane().predict(ROWS)
     n_killed_while_writing = 0
     for _ in range(6):
-        pid = fork(lambda: write(saved))
+        pid = fork(lambda: save_forever(saved))
         deadline = time.monotonic() + 60.0
         while len(os.listdir(saved.parent)) < 2 and time.monotonic() < deadline:
             time.sleep(0.0005)
@@ -111,13 +101,17 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(n_places: int, saved: Path)
     expected = fits.plane().predict(ROWS)
     places = np.linspace(0, len(whole) - 1, n_places // 2)
     ends = len(whole) - 1 - np.linspace(0, 6000, n_places // 2)
+    n_noticed = 0
     for i, place in enumerate(np.concatenate([places, ends]).astype(int)):
         changed = bytearray(whole)
         changed[place] ^= 1 << (i % 8)
         saved.write_bytes(bytes(changed))
         model = load_or_refuse(saved)
-        if model is not None:
+        if model is None:
+            n_noticed += 1
+        else:  # a few bytes of a zip, such as dates, have no meaning
             np.testing.assert_array_equal(model.predict(ROWS), expected)
+    assert n_noticed > n_places // 2
 
 
 def change_member(path: Path, name: str, old: bytes, new: bytes) -> None:

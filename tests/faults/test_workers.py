@@ -19,15 +19,17 @@ from tests import fits
 from tests.test_regressor import same_draws
 from widestable import StableRegressor
 from widestable.engine import run
+from widestable.engine.chain import State
+from widestable.engine.run import Setup
 
 ADVANCE = run.advance
 
 
-def die_in_second_round(model: Any, plan: Any, state: Any, n_sweeps: int, thin: int, adapt: bool, report: Any) -> Any:
+def die_in_second_round(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -> Any:
     """Like `advance`, but a worker process exits once the first round has been drawn."""
     if not adapt and os.getpid() != PARENT and os.path.exists(MARK):
         os._exit(9)
-    return ADVANCE(model, plan, state, n_sweeps, thin, adapt, report)
+    return ADVANCE(setup, state, n_sweeps, thin, adapt)
 
 
 PARENT = int(os.environ.get("WIDESTABLE_TEST_PARENT", "0"))

@@ -52,7 +52,7 @@ def gibbs(case: Case, length: Length) -> np.ndarray:
             iterations=length.n_warm + length.n_sweeps,
             burn_in=length.n_warm,
             partition=partition,
-            random_state=seed,
+            random_state=np.random.default_rng(seed),
         )
         chains.append(np.column_stack([draws.f_train, draws.f_new, np.log(draws.sigma2)])[:: length.thin])
     return np.stack(chains)

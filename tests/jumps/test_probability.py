@@ -5,7 +5,7 @@ import pytest
 
 from tests import fits
 from tests.jumps.draws import data_of, draws_of, slow_probability
-from widestable.jumps import jump_probability, map_boundaries
+from widestable.jumps import jump_probability
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -65,14 +65,11 @@ def test_pairs_must_be_pairs() -> None:
 
 def test_the_map_holds_the_probabilities_between_its_cells() -> None:
     posterior = fits.plane().posterior_
-    found = map_boundaries(posterior.data, posterior.chains, n_cells=5)
-    assert (found.across_x.shape, found.across_y.shape) == ((5, 4), (4, 5))
+    found = posterior.jumps().boundaries
+    assert (found.across_x.shape, found.across_y.shape) == ((12, 11), (11, 12))
     left, right = [[found.x[1], found.y[3]]], [[found.x[2], found.y[3]]]
     assert found.across_x[3, 1] == pytest.approx(posterior.jump_probability(left, right)[0])
     upper = [[found.x[1], found.y[4]]]
     assert found.across_y[3, 1] == pytest.approx(posterior.jump_probability(left, upper)[0])
     sides = [found.across_x[3, 0], found.across_x[3, 1], found.across_y[2, 1], found.across_y[3, 1]]
     assert found.cells[3, 1] == max(sides)
-    line = fits.line().posterior_
-    with pytest.raises(ValueError, match="Got 1 inputs, expected two"):
-        map_boundaries(line.data, line.chains)

@@ -82,7 +82,7 @@ def test_contents_of_the_sdist(built: Path) -> None:
     for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "Makefile", "pyproject.toml", "PKG-INFO"):
         assert PurePosixPath(name) in sizes
     assert {"src", "tests", "docs", "studies", "tools"} <= {path.parts[0] for path in sizes}
-    assert PurePosixPath("tests/data/format1.zip") in sizes
+    assert PurePosixPath("tests/golden/space.json") in sizes
     unwanted = {"__pycache__", ".numba_cache", ".venv", ".git", ".hypothesis", "_build"}
     assert not [path for path in sizes if unwanted & set(path.parts)]
     assert {path: size for path, size in sizes.items() if size >= MAX_BYTES and path.suffix not in PICTURES} == {}

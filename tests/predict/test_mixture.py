@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,9 +16,13 @@ from tests import fits
 from tests.checks import check_mean
 from tests.conftest import ROOT
 from widestable import StableRegressor
+from widestable.engine.draws import ChainDraws
 from widestable.inputs import check_new_rows
-from widestable.predict import components as kernels
-from widestable.predict import mixture
+from widestable.network import arcsine_kernel
+from widestable.posterior import Posterior
+from widestable.predict import components as parts
+from widestable.predict import joint, mixture
+from widestable.predict.components import Source, components
 
 
 def new_rows(model: StableRegressor, n: int = 9) -> np.ndarray:
@@ -27,44 +32,66 @@ def new_rows(model: StableRegressor, n: int = 9) -> np.ndarray:
     return np.vstack([X[:1], 3.0 * rng.standard_normal((n - 1, X.shape[1]))])
 
 
+def with_chain(posterior: Posterior, draws: ChainDraws) -> Posterior:
+    """The posterior with the draws of a single chain."""
+    return replace(posterior, sample=replace(posterior.sample, chains=(draws,)))
+
+
 def quantiles_of(mean: np.ndarray, sd: np.ndarray, q: np.ndarray) -> np.ndarray:
     out = np.empty((len(mean), q.size))
-    kernels.fill_quantiles(mean, sd, q, *mixture._brackets(mean, sd, q), out)
+    mixture.fill_quantiles(mean, sd, q, *mixture._brackets(mean, sd, q), out)
     return out
 
 
 def crps_of(mean: np.ndarray, sd: np.ndarray, y: np.ndarray, max_nodes: float = mixture.MAX_NODES) -> np.ndarray:
     out = np.empty(len(mean))
-    kernels.fill_crps(mean, sd, y, max_nodes, out)
+    mixture.fill_crps(mean, sd, y, max_nodes, out)
     return out
 
 
 # --- Components ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
-def test_components_are_those_of_a_gaussian_process_on_what_the_atoms_leave(which) -> None:
-    model = which()
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant])
+def test_components_are_those_of_a_gaussian_process_on_what_the_atoms_leave(which, monkeypatch) -> None:
+    monkeypatch.setattr(parts, "MAX_LAWS", np.inf)
+    model = pickle.loads(pickle.dumps(which()))  # the shared one keeps the parts it was asked for first
     X = new_rows(model)
-    mean, sd = mixture.components(model.posterior_._source(), X, noise=False)
+    mean, sd = components(model.posterior_._source, X, noise=False)
     slow_mean, slow_variance = fits.slow_components(model.posterior_, X)
     np.testing.assert_allclose(mean, slow_mean, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(sd**2, np.maximum(slow_variance, 0.0), rtol=1e-6, atol=1e-9)
 
 
+def test_predictions_use_an_even_selection_of_the_laws_of_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = fits.smooth().posterior_.chains[0]
+    stretch = np.cumsum(np.append(False, np.diff(draws.sharpness) != 0.0))
+    monkeypatch.setattr(parts, "MAX_LAWS", 4)
+    kept = parts._with_few_laws(draws)
+    of_kept = np.unique(stretch[np.isin(draws.sharpness, kept.sharpness)])
+    assert len(of_kept) == 4
+    assert (of_kept[0], of_kept[-1]) == (0, stretch[-1])
+    assert np.diff(of_kept).max() <= np.diff(of_kept).min() + 1
+    # Of each law, all its draws and their atoms.
+    whole = draws.where(np.isin(stretch, of_kept))
+    np.testing.assert_array_equal(kept.sharpness, whole.sharpness)
+    np.testing.assert_array_equal(kept.h, whole.h)
+
+
 def test_noise_adds_its_variance() -> None:
     model = fits.line()
-    X, source = new_rows(model), model.posterior_._source()
-    mean, sd = mixture.components(source, X, noise=False)
-    mean_y, sd_y = mixture.components(source, X, noise=True)
+    X, source = new_rows(model), model.posterior_._source
+    mean, sd = components(source, X, noise=False)
+    mean_y, sd_y = components(source, X, noise=True)
     np.testing.assert_array_equal(mean, mean_y)
     sigma2 = np.concatenate([chain.sigma2 for chain in source.chains])
     np.testing.assert_allclose(sd_y**2, sd**2 + sigma2, rtol=1e-12)
 
 
-def test_huge_atoms_that_cancel_change_nothing() -> None:
+@pytest.mark.parametrize("which", [fits.plane, fits.relevant])
+def test_huge_atoms_that_cancel_change_nothing(which) -> None:
     """Two atoms beyond all rows, sizes 1e150 and -1e150: their sum is zero, and must not hide the others."""
-    posterior = fits.plane().posterior_
+    posterior = which().posterior_
     draws = posterior.chains[0]
     first = np.concatenate([[0], np.cumsum(draws.n_atoms)])
     at = np.repeat(first[:-1], 2)
@@ -75,17 +102,17 @@ def test_huge_atoms_that_cancel_change_nothing() -> None:
         log_mark=np.insert(draws.log_mark, at, 0.0),
         size=np.insert(draws.size, at, np.tile([1e150, -1e150], len(draws))),
     )
-    X = new_rows(fits.plane())
-    expected, _ = mixture.components(replace(posterior, chains=(draws,))._source(), X, noise=False)
-    found, _ = mixture.components(replace(posterior, chains=(huge,))._source(), X, noise=False)
+    X = new_rows(which())
+    expected, _ = components(with_chain(posterior, draws)._source, X, noise=False)
+    found, _ = components(with_chain(posterior, huge)._source, X, noise=False)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_read_only_arrays_are_copied_once_not_compiled_for() -> None:
     frozen = np.arange(3.0)
     frozen.flags.writeable = False
-    assert mixture._writeable(frozen).flags.writeable
-    assert mixture._writeable(thawed := np.arange(3.0)) is thawed
+    assert parts._writeable(frozen).flags.writeable
+    assert parts._writeable(thawed := np.arange(3.0)) is thawed
 
 
 # --- Quantiles -------------------------------------------------------------------------------------------
@@ -134,7 +161,7 @@ def test_quantiles_never_cross(rng: np.random.Generator) -> None:
     assert np.all(np.diff(found, axis=1) >= -1e-11 * np.abs(found[:, 1:]))
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.relevant])
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_row_gets_the_same_bits_in_any_company(which, noise: bool) -> None:
     model = which()
@@ -153,7 +180,7 @@ def test_threads_and_bars_change_nothing(capsys: pytest.CaptureFixture[str]) -> 
     posterior = fits.plane().posterior_
     X = np.random.default_rng(4).standard_normal((100, 2))
     one = posterior.quantiles(X, 0.5)
-    np.testing.assert_array_equal(posterior.quantiles(X, 0.5, job=mixture.Job(2, True)), one)
+    np.testing.assert_array_equal(posterior.quantiles(X, 0.5, n_jobs=2, progress=True), one)
     assert "100/100 rows" in capsys.readouterr().err
 
 
@@ -200,7 +227,7 @@ def test_log_density_does_not_underflow(rng: np.random.Generator) -> None:
     mean, sd = rng.standard_normal((4, 20)), rng.uniform(0.1, 2.0, size=(4, 20))
     y = np.array([0.0, 3.0, -200.0, 1e5])
     out = np.empty(4)
-    kernels.fill_log_density(mean, sd, y, out)
+    mixture.fill_log_density(mean, sd, y, out)
     slow = logsumexp(stats.norm.logpdf(y[:, None], mean, sd), axis=1) - math.log(20)
     np.testing.assert_allclose(out, slow, rtol=1e-12)
 
@@ -210,7 +237,7 @@ def test_scores_scale_with_y() -> None:
     posterior, y_scale = model.posterior_, model.posterior_.data.scaling.y_scale
     X, y = 100.0 + np.array([[0.5], [-1.0]]), np.array([34.0, 29.0])
     rows = check_new_rows(X, n_features=1, scaling=posterior.data.scaling)
-    mean, sd = mixture.components(posterior._source(), rows, noise=True)
+    mean, sd = components(posterior._source, rows, noise=True)
     mean = posterior.data.scaling.y_mean + y_scale * mean
     density = stats.norm.pdf(y[:, None], mean, y_scale * sd).mean(axis=1)
     np.testing.assert_allclose(posterior.log_score(X, y), np.log(density), rtol=1e-9)
@@ -220,53 +247,45 @@ def test_scores_scale_with_y() -> None:
 # --- Joint draws -----------------------------------------------------------------------------------------
 
 
-def one_draw(which, draw: int = 7) -> tuple[mixture.Source, np.ndarray, np.ndarray]:
+def one_draw(which, draw: int = 7) -> tuple[Source, np.ndarray, np.ndarray]:
     """A source with a single draw, rows, and the exact mean of f there."""
     model = which()
-    source = model.posterior_._source()
-    chain = source.chains[0]
-    kept = slice(draw, draw + 1)
-    atoms = slice(chain.first[draw], chain.first[draw + 1])
-    single = chain._replace(g=chain.g[kept], sigma2=chain.sigma2[kept], coefficient=chain.coefficient[kept],
-                            first=np.array([0, atoms.stop - atoms.start]), h=chain.h[atoms], size=chain.size[atoms],
-                            anchor=np.array([-1]))  # fmt: skip
-    X = new_rows(model, 5)
-    source = source._replace(chains=(single,), sharpness=(source.sharpness[0][kept],))
-    return source, X, fits.slow_components(model.posterior_, X)[0][:, draw]
+    posterior, X = model.posterior_, new_rows(model, 5)
+    draws = posterior.chains[0].where(np.arange(posterior.sample.n_draws) == draw)
+    return with_chain(posterior, draws)._source, X, fits.slow_components(posterior, X)[0][:, draw]
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant])
 def test_joint_draws_have_the_mean_and_covariance_of_the_draw(which, rng: np.random.Generator) -> None:
     source, X, mean = one_draw(which)
-    chain = source.chains[0]
-    f = mixture.joint_draws(source, X, 4000, False, rng).T
+    (chain,), (law,), (train,) = source.chains, source.laws, source.bases
+    f = joint.joint_draws(source, X, 4000, False, rng).T
     check_mean(f, mean)
-    sharpness = source.sharpness[0][0]
-    train = source.basis(sharpness)
-    k = mixture.arcsine_kernel(X, source.X, sharpness) @ train.basis
+    seen, seen_in_training = X * law.relevance, source.X * law.relevance
+    k = arcsine_kernel(seen, seen_in_training, law.sharpness) @ train.basis
     precision = 1.0 / (chain.g * train.eigenvalues + chain.sigma2)
-    covariance = chain.g * mixture.arcsine_kernel(X, sharpness=sharpness) - chain.g**2 * (k * precision) @ k.T
+    covariance = chain.g * arcsine_kernel(seen, sharpness=law.sharpness) - chain.g**2 * (k * precision) @ k.T
     products = (f - mean)[:, :, None] * (f - mean)[:, None, :]
     check_mean(products, covariance)
-    y = mixture.joint_draws(source, X, 4000, True, rng).T
+    y = joint.joint_draws(source, X, 4000, True, rng).T
     check_mean((y - mean) ** 2, np.diag(covariance) + chain.sigma2)
 
 
 def test_joint_draws_give_repeated_rows_one_value(rng: np.random.Generator) -> None:
     source, X, _ = one_draw(fits.plane)
-    f = mixture.joint_draws(source, np.vstack([X, X]), 20, False, rng)
+    f = joint.joint_draws(source, np.vstack([X, X]), 20, False, rng)
     np.testing.assert_allclose(f[:5], f[5:], atol=1e-6)
 
 
 def test_joint_draws_use_every_stored_draw_before_any_twice(rng: np.random.Generator) -> None:
-    counts = np.bincount(mixture._shuffled(7, 17, rng), minlength=7)
+    counts = np.bincount(joint._shuffled(7, 17, rng), minlength=7)
     assert set(counts) == {2, 3}
-    assert np.bincount(mixture._shuffled(7, 3, rng), minlength=7).max() == 1
-    assert mixture._shuffled(7, 0, rng).size == 0
+    assert np.bincount(joint._shuffled(7, 3, rng), minlength=7).max() == 1
+    assert joint._shuffled(7, 0, rng).size == 0
 
 
 def test_too_many_joint_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("widestable.posterior.MAX_JOINT_ROWS", 3)
+    monkeypatch.setattr("widestable.predict.joint.MAX_JOINT_ROWS", 3)
     with pytest.raises(ValueError, match="Got 4 rows to draw jointly, expected at most 3"):
         fits.line().sample_y(np.zeros((4, 1)))
 
@@ -277,7 +296,7 @@ def test_too_many_joint_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_kernels_are_plain_python_too() -> None:
     """What numba compiles and what Python runs are the same numbers."""
     code = (
-        "import numpy as np; from tests.test_mixture import quantiles_of, crps_of\n"
+        "import numpy as np; from tests.predict.test_mixture import quantiles_of, crps_of\n"
         "mean, sd = np.array([[0.0, 1.0, -3.0, 1e20]]), np.array([[1.0, 0.0, 0.5, 1e10]])\n"
         "q = quantiles_of(mean, sd, np.array([0.1, 0.4, 0.9])).tolist()\n"
         "print(q, crps_of(mean, sd, np.ones(1)).tolist(), crps_of(mean[:, :1], sd[:, :1], np.ones(1)).tolist())"

@@ -18,7 +18,8 @@ def model_of(d: int) -> tuple[StableRegressor, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(d)
     X = rng.uniform(-1.0, 1.0, (40, d))
     y = 5.0 * (X[:, 0] > 0.1) + 0.3 * rng.standard_normal(40)
-    return fits.fit(X, y, n_sweeps=36, n_atoms=10, sharpness=None if d == 1 else np.inf), X, y
+    inferred = {"sharpness": None if d == 1 else np.inf, "relevance": None if d == 3 else "equal"}
+    return fits.fit(X, y, n_sweeps=36, n_atoms=10, **inferred), X, y
 
 
 @cache

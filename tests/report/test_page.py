@@ -58,6 +58,8 @@ def test_everything_is_on_the_page(d: int) -> None:
     drawn = {chart["name"] for chart in charts_in(text)}
     assert drawn == {attributes["id"] for tag, attributes in Outline(text).tags if attributes.get("class") == "chart"}
     assert ("chart-boundaries" in drawn) == (d == 2)
+    assert ({"chart-shares", "chart-relevance"} <= drawn) == ("<h2>Inputs</h2>" in text) == (d > 1)
+    assert ("Here the relevances are fixed" in words) == (d == 2)
     if d > 1:  # planes are written with the names that the caller gave
         assert re.search(r"1\. -?[\d.]+ input 0 [+-] [\d.]+ input 1 ", words)
 
@@ -101,6 +103,31 @@ def test_fixed_parameters_have_no_chart() -> None:
     text = build_report(model, X, y, About("y", ("x",)))
     assert {chart["name"] for chart in charts_in(text)} == {"chart-fit", "chart-counts", "chart-residuals"}
     assert "<td>fixed</td>" in text
+
+
+def test_inputs_are_shown_with_their_shares_and_relevances() -> None:
+    model, charts = model_of(3)[0], {chart["name"]: chart for chart in charts_in(page_of(3))}
+    shares = model.input_shares().sort_values("share", ascending=False)
+    (dots,) = charts["chart-shares"]["data"]
+    np.testing.assert_allclose(dots["x"], shares["share"], rtol=1e-6)
+    np.testing.assert_allclose(np.subtract(dots["x"], dots["error_x"]["arrayminus"]), shares["5%"], rtol=1e-5)
+    order = [int(name[1:]) - 1 for name in shares.index]
+    assert charts["chart-shares"]["layout"]["yaxis"]["ticktext"] == [f"input {j}" for j in order]
+    (dots,) = charts["chart-relevance"]["data"]
+    np.testing.assert_allclose(dots["x"], model.relevance_[order], rtol=1e-6)
+    low, high = np.quantile(model.posterior_.relevance[:, :, order], [0.05, 0.95], axis=(0, 1))
+    np.testing.assert_allclose(np.add(dots["x"], dots["error_x"]["array"]), high, rtol=1e-5)
+    np.testing.assert_allclose(np.subtract(dots["x"], dots["error_x"]["arrayminus"]), low, rtol=1e-4)
+    # Each relevance has its own chains, one row each below alpha, nu and the noise.
+    chains = charts["chart-chains"]["layout"]
+    assert sum("relevance" in axis["title"]["text"] for key, axis in chains.items() if key.startswith("yaxis")) == 3
+    assert "<td>move: " not in page_of(3)
+
+
+def test_one_input_whose_relevance_is_inferred_is_shown() -> None:
+    X, y = fits.line_data()
+    text = build_report(fits.fit(X, y, n_sweeps=36, relevance=None), X, y, About("y", ("x",)))
+    assert {"chart-shares", "chart-relevance"} <= {chart["name"] for chart in charts_in(text)}
 
 
 def test_the_verdict_is_good_only_for_chains_that_agree() -> None:

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+from json import dumps, loads
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from studies.benchmarks import __main__ as command
-from studies.benchmarks import low_rank
+from studies.benchmarks import law, law_tables, low_rank
 from studies.benchmarks.__main__ import BENCHMARKS, Benchmark, main
 from studies.benchmarks.measure import oblique
 from studies.benchmarks.three_jumps import run_one
 from studies.datasets import DataError
+from studies.results import Kept
+from studies.runner import Piece, write
 from studies.sampling import Draw
 from widestable.network import arcsine_kernel
 
@@ -54,6 +60,59 @@ def test_the_conditional_posterior_is_that_of_a_gaussian_process() -> None:
     exact = (log_likelihood(np.log(0.3) + 1e-4) - log_likelihood(np.log(0.3) - 1e-4)) / 2e-4
     # 200 random probes: the trace, about 20, is known to a few tenths.
     assert found.slope == pytest.approx(exact, abs=1.0)
+
+
+# --- The law of the hyperplanes --------------------------------------------------------------------------
+
+
+def law_pieces(*words: str) -> list[Piece]:
+    return law.plan(law._parse(list(words)))
+
+
+def made_up(score: float) -> dict[str, object]:
+    mixing = {"f": {"rhat": 1.005, "ess": 500.0}, "relevance": {"rhat": None, "ess": 90.0}}
+    scores = {"mae_truth": score, "crps": score, "coverage": 0.9}
+    return {"scores": scores, "fit_seconds": 2.0, "info": {"n_sweeps": 90, "mixing": mixing}}
+
+
+def test_the_plan_has_every_method_on_every_data_set_once() -> None:
+    pieces = law_pieces()
+    assert len(pieces) == len(law.METHODS) * (10 * 20 + 6 * 5) == len({piece.file_name for piece in pieces})
+    assert all(loads(dumps(asdict(piece))) == asdict(piece) for piece in pieces)
+    short = law_pieces("smooth", "--sets", "3", "--sweeps", "60", "--methods", "sign_equal", "forest")
+    assert [(piece.repeat, piece.settings.get("n_sweeps")) for piece in short] == [
+        (repeat, n_sweeps) for repeat in range(3) for n_sweeps in (60, None)
+    ]
+
+
+def test_tables_come_from_what_is_kept_and_the_rest_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["smooth", "--sets", "2", "--sweeps", "60", "--cache", str(tmp_path)]
+    words += ["--methods", "law_inferred", "gp_gaussian", "gp_matern"]
+    for piece in law_pieces(*words):
+        if piece.method != "gp_matern":
+            write(tmp_path, piece, made_up(0.001 if piece.method == "law_inferred" else 0.002 + 0.002 * piece.repeat))
+    law.law(*words)
+    text = capsys.readouterr().out
+    # The process that was run cannot be the better one. 0.002 over 0.006; without one of the two, 0.25 or 0.5.
+    assert "| smooth | 0.333 ± 0.125 | – | – | 0.333 ± 0.125 |" in text
+    assert "| smooth | law_inferred | 90 | nan (0 of 2) | – | 1.005 (2 of 2) | – | 90 |" in text
+    assert len(list(tmp_path.glob("law-smooth-gp_matern-*.json"))) == 2
+
+
+def test_the_jackknife_is_right_where_the_error_is_known() -> None:
+    """With a constant below, the ratio is a mean; with both alike, it has no error."""
+    a = np.random.default_rng(0).gamma(3.0, size=12)
+    exact = a.std(ddof=1) / np.sqrt(12.0) / 4.0
+    assert law_tables.jackknife_error(a, np.full(12, 4.0)) == pytest.approx(exact, rel=1e-12)
+    assert law_tables.jackknife_error(a, 3.0 * a) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_only_data_sets_that_both_have_are_compared(tmp_path: Path) -> None:
+    pieces = law_pieces("smooth", "--sets", "3", "--methods", "law_inferred", "sign_equal")
+    for piece in pieces:
+        if (piece.method, piece.repeat) != ("sign_equal", 2):
+            write(tmp_path, piece, made_up([1.0, 3.0, 100.0][piece.repeat] * (1.0 + (piece.method == "sign_equal"))))
+    assert law_tables.ratios(Kept.of(tmp_path, pieces), "crps", "smooth")[1] == "0.500 ± 0.000"
 
 
 @pytest.mark.slow

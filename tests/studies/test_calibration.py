@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from studies.calibration import simulations, study
 from studies.calibration.page import ranks_of
 from studies.calibration.uniformity import Verdict, band, judge, pointwise, rank
 from tests.checks import P_VALUE
+from widestable.network import kernel_diagonal
 
 N_SIMULATIONS, N_DRAWS = 400, 99
 
@@ -52,7 +54,7 @@ def test_ties_are_broken_evenly() -> None:
 def test_data_that_are_too_large_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulations, "LARGEST_Y", 5.0)
     truths = [simulations.draw_truth("sign", np.random.default_rng(i)) for i in range(30)]
-    assert max(np.abs(t.y[: len(simulations.X)]).max() for t in truths) <= 5.0
+    assert max(np.abs(t.y[: len(simulations.LINE.X)]).max() for t in truths) <= 5.0
     assert sum(t.n_redrawn for t in truths) >= 5
 
 
@@ -74,8 +76,31 @@ def short_run(kind: str, n: int) -> dict[str, Verdict]:
     return {name: judge(ranks, 19) for name, ranks in ranks_of(found).items()}
 
 
+@pytest.mark.parametrize("kind", study.SETTINGS)
+def test_every_quantity_has_a_truth_and_a_rank(kind: str) -> None:
+    found = simulations.simulate(kind, 0, n_warm=8, thin=2, n_draws=19, alpha=study.SETTINGS[kind].get("alpha"))
+    law = {"smooth": {"log sharpness"}, "law": {"log sharpness", "log r_1", "log r_2"}}.get(kind, set())
+    parameters = {"log sigma2", "largest step"} | ({"alpha", "log nu"} if kind != "gibbs" else set()) | law
+    assert parameters | set(simulations.design_of(kind).new_names) == set(found["ranks"])
+    assert all(0 <= rank <= 19 for rank in found["ranks"].values())
+    assert found["inside"].shape == (3, len(simulations.COVERAGES))
+
+
+def test_the_truth_of_an_inferred_law_follows_its_prior() -> None:
+    """The scale of f at the training rows, not nu itself, has the prior of nu; relevances differ between inputs."""
+    truths = [simulations.draw_truth("law", np.random.default_rng(i)) for i in range(300)]
+    rows = [simulations.PLANE.X * np.exp(t.log_relevance) for t in truths]
+    log_scale = [
+        t.log_nu + np.log(kernel_diagonal(X, np.exp(t.log_sharpness)).mean()) for t, X in zip(truths, rows, strict=True)
+    ]
+    assert stats.kstest(log_scale, stats.norm(0.0, 1.5).cdf).pvalue > P_VALUE
+    length = [0.5 * np.logaddexp.reduce(2.0 * t.log_relevance) for t in truths]
+    assert stats.kstest(length, stats.norm(0.0, 1.0).cdf).pvalue > P_VALUE
+    assert np.mean([t.log_relevance[0] > t.log_relevance[1] for t in truths]) == pytest.approx(0.5, abs=0.12)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sign", "smooth", "gibbs"])
+@pytest.mark.parametrize("kind", ["sign", "smooth", "law", "gibbs"])
 def test_ranks_are_uniform(kind: str) -> None:
     for name, verdict in short_run(kind, 100).items():
         assert verdict.least > P_VALUE, f"{name}: {verdict}"

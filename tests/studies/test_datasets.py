@@ -204,7 +204,7 @@ def test_missing_libraries_say_what_to_install(name: str, tmp_path: Path, monkey
     monkeypatch.setitem(sys.modules, name, None)  # an import of it fails
     read = {"pooch": datasets._fetch, "openpyxl": datasets._read_archive}[name]
     arguments = {"pooch": ("http://localhost/houses.zip", tmp_path), "openpyxl": (tmp_path / "houses.zip",)}[name]
-    with pytest.raises(DataError, match=rf'needs {name}: run pip install --editable "\.\[studies\]"'):
+    with pytest.raises(DataError, match=rf'needs {name}: run pip install --editable "\.\[experiments\]"'):
         read(*arguments)
 
 

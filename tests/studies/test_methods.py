@@ -5,8 +5,9 @@ import pytest
 
 from studies.forecasts import Forecast, score
 from studies.methods import METHODS
-from studies.methods.ours import choose
-from studies.problems import Floats, Problem, simulate
+from studies.methods.gaussian_process import gp_ml, gp_ml_wide
+from studies.methods.ours import choose, regressor
+from studies.problems import Floats, Problem, friedman, simulate
 
 SETTINGS: dict[str, dict[str, object]] = {
     "published": {
@@ -59,6 +60,24 @@ def test_units_do_not_matter(name: str) -> None:
     other = Problem(1e3 * problem.X + 5.0, 40.0 * problem.y - 7.0, 1e3 * problem.X_new + 5.0, problem.y_new)
     # Optimisers and chains amplify rounding a little.
     np.testing.assert_allclose(run(name, other).point, 40.0 * run(name, problem).point - 7.0, atol=1.0)
+
+
+def test_a_gaussian_process_with_many_inputs_needs_long_scales_to_start_from() -> None:
+    """From length scales of 1 the likelihood is flat, and the best prediction seems to be a constant."""
+    problem = friedman(60, 30, n_new=100)
+    rows = problem.X, problem.y, problem.X_new
+    constant = np.abs(problem.f_new - problem.y.mean()).mean()
+    assert np.abs(gp_ml(*rows, 0, n_restarts=0).point - problem.f_new).mean() > 0.95 * constant
+    assert np.abs(gp_ml_wide(*rows, 0, n_restarts=0).point - problem.f_new).mean() < 0.8 * constant
+
+
+def test_the_regressor_is_judged_by_what_its_users_see() -> None:
+    problem = simulate("quadrants", 0)
+    found = regressor(problem.X, problem.y, problem.X_new, 0, relevance=None, n_chains=2, n_sweeps=60)
+    assert set(found.info["mixing"]) == {"relevance", "parameters", "f"}
+    middle = 0.5 * (found.quantiles[:, 49] + found.quantiles[:, 50])
+    assert np.all((found.ends[:, 0] < middle) & (middle < found.ends[:, 1]))
+    assert found.n_iterations == 120
 
 
 @pytest.mark.slow

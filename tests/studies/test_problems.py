@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from studies.problems import BY_NAME, FUNCTIONS, grids, oblique, simulate
+from studies.problems import BY_NAME, FUNCTIONS, Problem, friedman, grids, jump_and_slope, oblique, simulate
 
 # Computed by hand, off and on the edges.
 VALUES = {
@@ -57,3 +59,22 @@ def test_oblique_jumps_have_two_directions_and_training_data_of_their_own() -> N
     direction = problem.X_new[first].mean(axis=0) - problem.X_new[~first].mean(axis=0)
     along = problem.X_new @ direction / np.linalg.norm(direction)
     assert np.mean((along > 0.2) == first) > 0.95
+
+
+@pytest.mark.parametrize(("make", "d", "noise_sd"), [(oblique, 3, 0.5), (jump_and_slope, 3, 0.5), (friedman, 6, 1.0)])
+def test_training_data_do_not_depend_on_the_new_rows(make: Callable[..., Problem], d: int, noise_sd: float) -> None:
+    problem = make(200, d, 3, 500)
+    np.testing.assert_array_equal(problem.y, make(200, d, 3).y)
+    assert not np.any(problem.y == make(200, d, 4).y)
+    noise = problem.y_new - problem.f_new
+    assert noise.std() == pytest.approx(noise_sd, rel=0.04)  # 10 000 values: 5.7 standard errors
+
+
+def test_friedman_and_slope_by_hand() -> None:
+    problem = friedman(10, 7, n_new=50)
+    x1, x2, x3, x4, x5, *_ = problem.X_new.T
+    expected = 10.0 * np.sin(np.pi * x1 * x2) + 20.0 * (x3 - 0.5) ** 2 + 10.0 * x4 + 5.0 * x5
+    np.testing.assert_allclose(problem.f_new, expected, rtol=1e-12)
+    problem = jump_and_slope(10, 2, n_new=50)
+    x1, x2 = problem.X_new.T
+    np.testing.assert_allclose(problem.f_new, 2.0 * x1 + 5.0 * (x1 + x2 > 0.2 * np.sqrt(2.0)), rtol=1e-12)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.sampling import Fixed, covariance_draws, draws_at, fit, start
+from studies.sampling import Fixed, covariance_draws, draws_at, fit, start, thinned
 from widestable import StableRegressor
 from widestable.inputs import check_training
 from widestable.network import arcsine_kernel
@@ -46,9 +46,25 @@ def test_draws_at_rows_are_those_of_the_posterior(model: StableRegressor, rng: n
 def test_chains_are_those_of_the_regressor() -> None:
     """A run in one go has the regressor's draws; in steps of our own it starts with them."""
     X, y = np.array([[-1.0], [0.0], [0.5], [2.0]]), np.array([0.0, 0.1, 3.0, 3.2])
-    fitted = fit(X, y, 0, alpha=1.1, nu=2.0, n_chains=2, n_sweeps=60).posterior_
-    chains = start(check_training(X, y), Fixed(alpha=1.1, nu=2.0 / fitted.data.scaling.y_scale**2), n_chains=2, seed=0)
+    settings = {"n_chains": 2, "n_sweeps": 60, "standardize": False}
+    fitted = fit(X, y, 0, alpha=1.1, nu=2.0, **settings).posterior_
+    chains = start(check_training(X, y, standardize=False), Fixed(alpha=1.1, nu=2.0), n_chains=2, seed=0)
     np.testing.assert_array_equal(chains.run(60).posterior().f, fitted.f)
     by_hand = chains.warm_up(20).extend(40, thin=1)
     assert (by_hand.n_sweeps, by_hand.posterior().f.shape) == (60, fitted.f.shape)
     np.testing.assert_array_equal(by_hand.posterior().f[:, :5], fitted.f[:, :5])
+
+
+def test_draws_at_rows_use_every_draw_of_an_inferred_law() -> None:
+    """More laws than predictions would look at, each draw at its own: f at a training row is as stored."""
+    X, y = np.array([[-1.0, 0.3], [0.0, 1.0], [0.5, -1.0], [2.0, 0.0]]), np.array([0.0, 0.1, 3.0, 3.2])
+    posterior = fit(X, y, 0, sharpness=None, relevance=None, n_chains=2, n_sweeps=150).posterior_
+    assert len(np.unique(posterior.relevance[0], axis=0)) > 20
+    few = thinned(posterior, 50)
+    np.testing.assert_array_equal(few.alpha, posterior.alpha[:, np.linspace(0, 99, 50).round().astype(int)])
+    f = draws_at(few, X, np.random.default_rng(0))
+    assert f.shape == (2, 50, 4)
+    assert few.sample.n_draws == 50
+    # Both are draws of f given the same parameters and atoms, so they go together.
+    for i in range(4):
+        assert np.corrcoef(f[:, :, i].ravel(), few.f[:, :, i].ravel())[0, 1] > 0.3

@@ -11,7 +11,7 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from widestable import StableRegressor
-from widestable.parameters import check_parameters
+from widestable.parameters import check_number_of_relevances, check_parameters
 from widestable.report import judge
 
 from . import runs
@@ -42,6 +42,13 @@ Sharpness = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="Sharpness of the units: a number, inf for steps (the default), or infer."),
 ]
+Relevance = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBERS",
+        help="Relevance of the inputs: equal (the default), infer, or one number per input with commas between.",
+    ),
+]
 Atoms = Annotated[float, typer.Option(help="Expected number of units followed one by one.")]
 Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 and s.d. 1 for the fit.", **FLAG)]
 Chains = Annotated[int, typer.Option(help="Number of independent chains.")]
@@ -66,6 +73,7 @@ def fit(
     nu: Nu = None,
     sigma2: Sigma2 = None,
     sharpness: Sharpness = None,
+    relevance: Relevance = None,
     atoms: Atoms = 30.0,
     standardize: Standardize = True,
     chains: Chains = 4,
@@ -91,6 +99,8 @@ def fit(
 
       widestable fit sensor.tsv --target level --out run --alpha 1 --nu 1 --jobs 4
 
+      widestable fit trial.csv --target effect --out run --relevance infer
+
       widestable fit --resume run
     """
     silent = quiet or as_json
@@ -98,15 +108,18 @@ def fit(
         given = {"DATA": data, "--target": target, "--out": out}
         if missing := [name for name, value in given.items() if value is None]:
             raise typer.BadParameter(f"{missing[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
-        parameters = {
+        parameters: dict[str, Any] = {
             "alpha": alpha, "nu": nu, "sigma2": sigma2, "n_atoms": atoms, "standardize": standardize,
             "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
         }  # fmt: skip
         if sharpness is not None:
             parameters["sharpness"] = _sharpness(sharpness)
+        if relevance is not None:
+            parameters["relevance"] = _relevance(relevance)
         # Check before the folder is made, so that a wrong parameter leaves nothing behind.
         check_parameters(parameters | {"n_jobs": jobs})
         columns = runs.choose_columns(cast(Path, data), cast(str, target), inputs or [], weight, drop_missing)
+        check_number_of_relevances(parameters.get("relevance"), len(columns.inputs))
         folder = cast(Path, out)
         runs.create(folder, columns, cast(Path, data), parameters, force)
         note(_what(columns), quiet=silent)
@@ -134,6 +147,18 @@ def _sharpness(text: str) -> float | None:
     except ValueError:
         raise typer.BadParameter(
             f"Got --sharpness {visible(text)}, expected a number, inf or infer: pass inf for sign units."
+        ) from None
+
+
+def _relevance(text: str) -> str | list[float] | None:
+    """The relevance that was asked for; None means that it is inferred."""
+    if text == "infer":
+        return None
+    try:
+        return text if text == "equal" else [float(number) for number in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"Got --relevance {visible(text)}, expected equal, infer or numbers with commas: pass 1,0.5 for two inputs."
         ) from None
 
 
@@ -185,10 +210,12 @@ def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
         "n_sweeps": model.posterior_.n_sweeps,
         "n_draws": model.posterior_.log_density.size,
         "seconds": round(record["seconds"], 3),
+        "inferred": list(model.posterior_.inferred),
         "alpha": model.alpha_,
         "nu": model.nu_,
         "sigma": model.sigma_,
         "sharpness": model.sharpness_,
+        "relevance": runs.relevances(model),
     }
 
 
@@ -198,6 +225,8 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
         summary["verdict"],
         f"Posterior medians: {numbers} (the noise s.d.). Sampling took {summary['seconds']:.1f} s.",
     ]
+    if "relevance" in summary["inferred"]:
+        lines.append("Relevance: " + ", ".join(f"{name} {value:.3g}" for name, value in summary["relevance"].items()))
     if summary["status"] == "interrupted":
         lines.append(
             f"Sampling was stopped early; the draws so far are kept. To continue: widestable fit --resume {folder}"

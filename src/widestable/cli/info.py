@@ -46,7 +46,8 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name} {item}" for name, item in value.items() if item is not None)
+        texts = {name: _text(item) if isinstance(item, float) else item for name, item in value.items()}
+        return ", ".join(f"{name} {text}" for name, text in texts.items() if text is not None)
     return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -121,5 +122,7 @@ def _about(folder: Path) -> dict[str, Any]:
     about["parameters"] = record["parameters"]
     if (folder / runs.MODEL).exists():
         model, _ = runs.load(folder)
-        about |= {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "draws": repr(model.posterior_)}
+        about |= {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}
+        about |= {"relevance": runs.relevances(model), "inferred": list(model.posterior_.inferred)}
+        about["draws"] = repr(model.posterior_)
     return about

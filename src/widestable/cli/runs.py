@@ -169,6 +169,11 @@ def parameters_of(record: dict[str, Any]) -> dict[str, Any]:
     return {name: math.inf if value == "inf" else value for name, value in record["parameters"].items()}
 
 
+def relevances(model: StableRegressor) -> dict[str, float]:
+    """The posterior median of the relevance of each input, by name."""
+    return dict(zip(model.posterior_.input_names, map(float, model.relevance_), strict=True))
+
+
 def frame(names: tuple[str, ...], X: FloatArray) -> Any:
     """A data frame, so that the estimator sees the names of the columns."""
     import pandas  # type: ignore[import-untyped]

@@ -13,8 +13,9 @@ From the draws to what the user reads, in this order:
 neighbouring cells of a map?
 """
 
-from .find import find_jumps
-from .probability import jump_probability, map_boundaries
+from .find import find_jumps as find_jumps
+from .probability import jump_probability as jump_probability
 from .result import BoundaryMap, Gaps, Jump, Jumps
 
-__all__ = ["BoundaryMap", "Gaps", "Jump", "Jumps", "find_jumps", "jump_probability", "map_boundaries"]
+# The functions take stored draws, in the model's units; users call the methods of a fitted model.
+__all__ = ["BoundaryMap", "Gaps", "Jump", "Jumps"]

@@ -12,7 +12,7 @@ from ..engine.draws import ChainDraws
 from ..inputs import TrainingData, unscale_inputs
 from ..network import sign_patterns
 from .matching import match_jumps
-from .probability import boundaries_of
+from .probability import map_boundaries
 from .result import Gaps, Jump, Jumps
 from .steps import DrawnJumps, add_up, check_limits, collect_steps, width_unit
 
@@ -24,8 +24,6 @@ def find_jumps(
     data: TrainingData, chains: Sequence[ChainDraws], size: float | None = None, max_width: float | None = None
 ) -> Jumps:
     """Find the jumps between training rows: how many each draw has, and those that the draws agree on.
-
-    `StableRegressor.jumps` calls this function.
 
     Parameters
     ----------
@@ -43,15 +41,6 @@ def find_jumps(
     -------
     Jumps
         The jumps, in the user's units.
-
-    Examples
-    --------
-    >>> from widestable import StableRegressor
-    >>> x = np.linspace(0.0, 1.0, 12)
-    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
-    >>> found = find_jumps(model.posterior_.data, model.posterior_.chains, size=0.5)
-    >>> [round(jump.size) for jump in found]
-    [1]
     """
     limits = check_limits(data, chains, size, max_width)
     steps = collect_steps(data, chains, limits)
@@ -66,7 +55,7 @@ def find_jumps(
         names=data.feature_names or tuple(f"x{j + 1}" for j in range(d)),
         centre=_centre(data),
         gaps=_gaps(data, drawn) if d == 1 else None,
-        boundaries=boundaries_of(data, steps, limits) if d == 2 else None,
+        boundaries=map_boundaries(data, steps, limits) if d == 2 else None,
     )
 
 

@@ -31,8 +31,7 @@ def jump_probability(
     """Posterior probability that a jump separates row i of A from row i of B.
 
     Only steps with the two places on different sides count. Among them, steps that split the training rows in the same
-    way add up, because the data cannot tell them apart. `StableRegressor.jump_probability` calls this function with
-    rows in the user's units.
+    way add up, because the data cannot tell them apart.
 
     Parameters
     ----------
@@ -52,16 +51,6 @@ def jump_probability(
     -------
     (m,) array
         Probabilities.
-
-    Examples
-    --------
-    >>> from widestable import StableRegressor
-    >>> x = np.linspace(0.0, 1.0, 12)
-    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(x[:, None], x > 0.5)
-    >>> posterior = model.posterior_
-    >>> A, B = posterior.check_rows([[0.2]]), posterior.check_rows([[0.8]])
-    >>> print(jump_probability(posterior.data, posterior.chains, A, B, size=0.5).round(1))
-    [1.]
     """
     limits = check_limits(data, chains, size, max_width)
     return _separated(collect_steps(data, chains, limits), limits, A, B)
@@ -90,52 +79,26 @@ def _change(steps: Steps, A: FloatArray, B: FloatArray) -> FloatArray:
     return np.asarray(0.5 * steps.size[:, None] * half)
 
 
-def map_boundaries(
-    data: TrainingData,
-    chains: Sequence[ChainDraws],
-    size: float | None = None,
-    max_width: float | None = None,
-    n_cells: int | None = None,
-) -> BoundaryMap:
-    """Probability of a jump between neighbouring cells of a grid that covers the training rows; two inputs only.
+def map_boundaries(data: TrainingData, steps: Steps, limits: Limits) -> BoundaryMap:
+    """Probability of a jump between neighbouring cells of a grid that covers the training rows of two inputs.
 
-    `Jumps.boundaries` is such a map with the default number of cells.
+    The more training rows there are, the finer is the grid.
 
     Parameters
     ----------
     data : TrainingData
         What the model was fitted on.
-    chains : sequence of ChainDraws
-        The draws of each chain.
-    size, max_width : float, optional
-        What counts as a jump; see `jump_probability`.
-    n_cells : int, optional
-        Cells along each input. Default: between 12 and 40, more for more training rows.
+    steps : Steps
+        The steps of all draws.
+    limits : Limits
+        What counts as a jump.
 
     Returns
     -------
     BoundaryMap
         Probabilities on the sides of the cells, in the user's units.
-
-    Examples
-    --------
-    >>> from widestable import StableRegressor
-    >>> X = np.random.default_rng(0).uniform(size=(12, 2))
-    >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(X, X[:, 0] > 0.5)
-    >>> map_boundaries(model.posterior_.data, model.posterior_.chains, n_cells=20).cells.shape
-    (20, 20)
     """
-    if data.X.shape[1] != 2:
-        raise ValueError(
-            f"Got {data.X.shape[1]} inputs, expected two because a map shows a plane: use jumps() instead."
-        )
-    limits = check_limits(data, chains, size, max_width)
-    return boundaries_of(data, collect_steps(data, chains, limits), limits, n_cells)
-
-
-def boundaries_of(data: TrainingData, steps: Steps, limits: Limits, n_cells: int | None = None) -> BoundaryMap:
-    """The map of boundaries from steps already collected."""
-    n = n_cells or int(np.clip(round(1.5 * math.sqrt(len(data.X))), *CELLS))
+    n = int(np.clip(round(1.5 * math.sqrt(len(data.X))), *CELLS))
     centres = [_cell_centres(column, n) for column in data.X.T]
     grid = np.stack(np.meshgrid(*centres), axis=-1)  # (cells along the second input, cells along the first, 2)
     across_x = _separated(steps, limits, grid[:, :-1].reshape(-1, 2), grid[:, 1:].reshape(-1, 2))

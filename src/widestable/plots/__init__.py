@@ -1,10 +1,12 @@
 """Pictures: functions that draw on matplotlib axes and return them.
 
-`bands.py` is for one input, `maps.py` for two, and `chains.py` for the draws of parameters.
+`bands.py` is for one input, `maps.py` for two, `inputs.py` for which of them matter, and `chains.py` for the draws of
+parameters.
 """
 
 from .bands import plot_band, plot_fit, plot_jump_probability, plot_stacked
 from .chains import plot_posterior, plot_ranks, plot_trace
+from .inputs import plot_relevance
 from .maps import plot_boundaries, plot_map, predict_grid
 from .style import COLORS
 
@@ -17,6 +19,7 @@ __all__ = [
     "plot_map",
     "plot_posterior",
     "plot_ranks",
+    "plot_relevance",
     "plot_stacked",
     "plot_trace",
     "predict_grid",

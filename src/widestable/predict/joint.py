@@ -1,7 +1,11 @@
-"""Draws of f jointly over new rows, from stored draws. Units are the model's own."""
+"""Draws of f jointly over new rows, from stored draws. Units are the model's own.
+
+`joint_draws` is exact and needs a square matrix over the rows. `draw_paths` takes any number of rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +14,15 @@ from scipy.linalg.lapack import dpstrf
 from .._blas import one_blas_thread
 from .._types import FloatArray, IntArray
 from ..engine.model import Model
-from ..network import add_constant, arcsine_kernel
+from ..network import add_constant, arcsine_kernel, draw_hyperplanes, unit_patterns
 from .components import Basis, Components, Source, fill_atom_sums
 
 # Joint draws need a square matrix over the new rows (0.5 GB at 8000).
 MAX_JOINT_ROWS = 8000
 # Eigenvalues below this part of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-12
+# Units that make up a path of the remainder. Its first two moments are exact whatever their number.
+N_UNITS = 400
 
 
 class Conditional(NamedTuple):
@@ -83,10 +89,79 @@ def _undo(model: Model, train: Basis) -> FloatArray:
 def _draw_remainder(
     train: Basis, conditional: Conditional, chain: Components, draw: int, inverse: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
+    e = _draw_in_basis(train, chain, draw, inverse, rng)
+    apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
+    return np.asarray(conditional.weights @ e + np.sqrt(chain.g[draw]) * apart)
+
+
+def _draw_in_basis(
+    train: Basis, chain: Components, draw: int, inverse: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """The remainder at the training rows, in the eigenbasis, shape (r,)."""
     g, sigma2 = chain.g[draw], chain.sigma2[draw]
     spread = g * train.eigenvalues
     sd = np.sqrt(spread * (sigma2 / (spread + sigma2)))
-    rotated = inverse @ chain.coefficient[draw]
-    e = spread * rotated + sd * rng.standard_normal(sd.size)
-    apart = conditional.factor @ rng.standard_normal(conditional.factor.shape[1])
-    return np.asarray(conditional.weights @ e + np.sqrt(g) * apart)
+    return np.asarray(spread * (inverse @ chain.coefficient[draw]) + sd * rng.standard_normal(sd.size))
+
+
+# --- Any number of rows ----------------------------------------------------------------------------------
+
+
+def draw_paths(
+    source: Source, which: IntArray, blocks: Sequence[FloatArray], rng: np.random.Generator
+) -> list[FloatArray]:
+    """Draws of f over the rows of each block, one per stored draw in `which`, shapes (rows, len(which)).
+
+    A draw from the prior of the remainder is corrected by what it gets wrong at the training rows (Matheron's rule).
+    The prior draw is a sum of many units, so its first two moments are exact and its law is nearly Gaussian. Draws
+    are joint within a block, and cost time and memory proportional to its rows.
+
+    Parameters
+    ----------
+    source : Source
+        What predictions are made of.
+    which : ndarray of int
+        Stored draws, counted over all chains.
+    blocks : sequence of ndarray of shape (rows, d)
+        Scaled rows.
+    rng : numpy.random.Generator
+        Source of random numbers.
+
+    Returns
+    -------
+    list of ndarray of shape (rows, len(which))
+        One array per block.
+    """
+    found = [np.empty((len(X), which.size)) for X in blocks]
+    law_of = np.concatenate(source.law_of)[which]
+    with one_blas_thread():
+        for place in np.unique(law_of):
+            columns = np.flatnonzero(law_of == place)
+            for out, values in zip(found, _paths(source, int(place), which[columns], blocks, rng), strict=True):
+                out[:, columns] = values
+    return found
+
+
+def _paths(
+    source: Source, place: int, which: IntArray, blocks: Sequence[FloatArray], rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """`draw_paths` for draws that share one law of the hyperplanes."""
+    law, train = source.laws[place], source.bases[place]
+    where = [(chain, draw) for chain in source.chains for draw in range(chain.g.size)]
+    chosen = [where[i] for i in which]
+    h = draw_hyperplanes(N_UNITS, source.X.shape[1], rng, law.relevance)
+    root_g = np.sqrt([chain.g[draw] for chain, draw in chosen])
+    weights = rng.standard_normal((N_UNITS, len(chosen))) * (root_g / np.sqrt(N_UNITS))
+    inverse = _undo(source.model, train)
+    wanted = np.column_stack([_draw_in_basis(train, chain, draw, inverse, rng) for chain, draw in chosen])
+    missing = wanted - train.basis.T @ (unit_patterns(h, source.X, law.sharpness).T @ weights)
+    kept = train.eigenvalues > SMALLEST_EIGENVALUE * train.eigenvalues.max()
+    pull = train.basis[:, kept] @ (missing[kept] / train.eigenvalues[kept, None])
+    for X in blocks:
+        k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
+        f = k @ pull + unit_patterns(h, X, law.sharpness).T @ weights
+        Z, nearest, atoms = add_constant(X), np.argmax(k, axis=1).astype(np.int64), np.empty(len(X))
+        for column, (chain, draw) in enumerate(chosen):
+            fill_atom_sums(Z, nearest, train, chain, draw, atoms)
+            f[:, column] += atoms
+        yield f

@@ -1,4 +1,4 @@
-"""The sections of the page: what was fitted, whether to trust it, the fit, its jumps and its parameters."""
+"""The sections of the page: what was fitted, whether to trust it, the fit, its jumps, inputs and parameters."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from . import page
 from .charts import Chart, safe
 from .checks import Verdict, chain_chart, count_chart, judge, parameter_chart, residual_chart
 from .fits import fit_charts
+from .inputs import input_charts
 
 CITATION = (
     "Jorge Loría and Anindya Bhadra. Posterior Inference on Shallow Infinitely Wide Bayesian Neural Networks under "
@@ -94,10 +95,12 @@ def build_report(
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
     residuals, inside = residual_chart(model.posterior_, X, y, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
+    inputs = input_charts(model, about.inputs)
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
         page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
+        page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
         page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
@@ -105,7 +108,7 @@ def build_report(
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
     # A chart is None when it has nothing to show, as for parameters that are all fixed.
-    charts: list[Chart | None] = [*fits, counts, parameters, chains, residuals]
+    charts: list[Chart | None] = [*fits, counts, *inputs, parameters, chains, residuals]
     title = safe(f"{about.target} from {', '.join(about.inputs)}")
     return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
 
@@ -184,11 +187,11 @@ def _interval(ends: tuple[float, float], sign: str = "") -> str:
 
 
 def _parameters(model: StableRegressor) -> str:
-    """A table of the parameters, and how to read it."""
+    """A table of the parameters, and how to read it. Acceptance rates of moves are for developers, and left out."""
     summary = model.posterior_.summary()
     head = ["", "Median", "5%", "95%", "R-hat", "Effective draws"]
     rows = []
-    for name, row in summary.iterrows():
+    for name, row in summary[~summary.index.str.startswith("move: ")].iterrows():
         values = ["" if np.isnan(row[key]) else f"{row[key]:.4g}" for key in ("median", "5%", "95%")]
         checks = [f"{row['rhat']:.3f}", f"{row['ess']:.0f}"] if np.isfinite(row["rhat"]) else ["fixed", ""]
         rows.append([safe(name), *values, *checks])

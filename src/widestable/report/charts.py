@@ -18,6 +18,8 @@ from ..plots.style import COLORS
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 GRID = "#e8e8e8"
 INK = "#24292f"
+# Characters of a name that fit beside an axis on a phone.
+MAX_LABEL = 18
 BAND = "rgba(0, 114, 178, 0.18)"
 
 
@@ -46,6 +48,17 @@ class Chart(NamedTuple):
 def safe(text: Any) -> str:
     """Escape text for the page and for the labels of charts, so that no tag survives."""
     return html.escape(str(text), quote=True)
+
+
+def label(name: str) -> str:
+    """A name beside an axis: safe, and cut to `MAX_LABEL` characters.
+
+    Examples
+    --------
+    >>> label("<b>"), label("distance to the nearest station")
+    ('&lt;b&gt;', 'distance to the n…')
+    """
+    return safe(name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…")
 
 
 def short(values: Any, digits: int = 5) -> Any:

@@ -8,17 +8,19 @@ import numpy as np
 from scipy.stats import norm
 
 from .._types import FloatArray
-from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT
+from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
 from ..inputs import spread_indices
 from ..jumps import Jumps
 from ..plots.chains import rank_counts
 from ..plots.style import COLORS
 from ..posterior import Posterior
-from .charts import GRID, Chart, axis, histogram, layout, lines, points, safe, short
+from .charts import GRID, Chart, axis, histogram, label, layout, lines, points, safe, short
 
 # Show at most this many residuals, and this many draws per trace.
 MAX_RESIDUALS = 2000
 MAX_TRACE = 400
+# Relevances whose chains are shown.
+MAX_RELEVANCES = 4
 LABELS = {"alpha": "alpha", "nu": "nu", "sigma": "noise s.d.", "sharpness": "sharpness"}
 # Parameters shown on a log scale.
 LOG = {"nu", "sharpness"}
@@ -81,31 +83,44 @@ def judge(posterior: Posterior) -> Verdict:
     """
     found, names = posterior.convergence(), posterior.names
     worst, slowest = int(np.argmax(found.rhat)), int(np.argmin(found.ess))
-    rhat, ess = float(found.rhat[worst]), float(found.ess[slowest])
+    largest, ess = float(found.rhat[worst]), float(found.ess[slowest])
     needed = LEAST_ESS_A_CHAIN * len(posterior.chains)
-    good = rhat <= MAX_RHAT and ess >= needed
+    good = largest <= MAX_RHAT and ess >= needed
     numbers = (
-        f"the largest R-hat is {rhat:.3f} ({names[worst]}) and the smallest effective sample size is {ess:.0f} "
+        f"the largest R-hat is {largest:.3f} ({names[worst]}) and the smallest effective sample size is {ess:.0f} "
         f"({names[slowest]})"
     )
     if good and len(posterior.chains) > 1:
-        return Verdict(good, f"The chains agree: {numbers}.", "", rhat, ess)
+        return Verdict(good, f"The chains agree: {numbers}.", "", largest, ess)
     if good:
         text = f"The only chain looks steady: {numbers}. Run several chains to see whether they agree."
-        return Verdict(good, text, "", rhat, ess)
+        return Verdict(good, text, "", largest, ess)
     wanted = f"The first should be at most {MAX_RHAT}, the second at least {needed:.0f}."
     text = f"The chains have not converged: {numbers}. {wanted}"
     remedy = "Sample for longer (a larger --max-sweeps or --sweeps). Until then, treat the intervals with caution."
-    return Verdict(good, text, remedy, rhat, ess)
+    return Verdict(good, text, remedy, largest, ess)
 
 
 # --- Parameters and chains -------------------------------------------------------------------------------
 
 
 def _inferred_draws(posterior: Posterior) -> dict[str, FloatArray]:
-    """Draws of the inferred parameters, shape (chains, draws) each, with the noise as a standard deviation."""
-    found = {name: np.asarray(getattr(posterior, name)) for name in posterior.inferred}
+    """Draws of the inferred parameters, shape (chains, draws) each, with the noise as a standard deviation.
+
+    Relevances are left out: they have a chart of their own.
+    """
+    found = {name: np.asarray(getattr(posterior, name)) for name in posterior.inferred if name != "relevance"}
     return {"sigma" if name == "sigma2" else name: np.sqrt(v) if name == "sigma2" else v for name, v in found.items()}
+
+
+def _slowest_relevances(posterior: Posterior) -> dict[str, FloatArray]:
+    """Draws of the inferred relevances that have the largest R-hat, at most `MAX_RELEVANCES` of them."""
+    relevant = posterior.model.relevant
+    if not relevant.size:
+        return {}
+    draws = posterior.relevance[:, :, relevant]
+    slowest = np.argsort(-rhat(np.log(draws)), kind="stable")[:MAX_RELEVANCES]
+    return {f"relevance<br>{label(posterior.input_names[relevant[k]])}": draws[:, :, k] for k in slowest}
 
 
 def parameter_chart(posterior: Posterior) -> Chart | None:
@@ -128,7 +143,8 @@ def parameter_chart(posterior: Posterior) -> Chart | None:
 
 def chain_chart(posterior: Posterior) -> Chart | None:
     """Traces on the left and ranks on the right, one row per inferred parameter; None if there are none."""
-    found = _inferred_draws(posterior)
+    relevances = _slowest_relevances(posterior)
+    found = _inferred_draws(posterior) | relevances
     if not found:
         return None
     data: list[dict[str, Any]] = []
@@ -145,14 +161,18 @@ def chain_chart(posterior: Posterior) -> Chart | None:
             ranks = lines(edges, np.append(count, count[-1]), color, showlegend=False)
             data.append(ranks | common | {"xaxis": f"x{right}", "yaxis": f"y{right}"} | _thin(color, shape="hv"))
         last = k == len(found) - 1
-        log = {"type": "log"} if name in LOG else {}
+        log = {"type": "log"} if name in LOG or name in relevances else {}
         panel |= {f"xaxis{left}": axis("draw" if last else ""), f"yaxis{left}": axis(LABELS.get(name, name), **log)}
         panel |= {f"xaxis{right}": axis("rank" if last else ""), f"yaxis{right}": axis("draws", rangemode="tozero")}
     caption = (
         "Left: the draws of each chain in order. Chains that agree lie on top of each other. Right: how the draws of "
         "each chain rank among all draws. Chains that agree have level histograms."
     )
-    return Chart("chains", data, layout(**panel), 110 + 170 * len(found), caption)
+    if len(relevances) < posterior.model.relevant.size:
+        caption += f" Of the relevances, the {MAX_RELEVANCES} that agree least are shown."
+    # The legend stays 20 pixels above the first row, however many rows there are.
+    legend = {"orientation": "h", "x": 0, "y": 1.0 + 20.0 / (170 * len(found)), "yanchor": "bottom"}
+    return Chart("chains", data, layout(**panel, legend=legend), 110 + 170 * len(found), caption)
 
 
 def _thin(color: str, **changes: Any) -> dict[str, Any]:

@@ -74,6 +74,11 @@ def figure(chart: Chart | None) -> str:
     return f"<figure>{box}<figcaption>{chart.caption}</figcaption></figure>"
 
 
+def side_by_side(charts: Sequence[Chart]) -> str:
+    """Charts beside each other, or one below the other on a narrow screen."""
+    return f'<div class="pair">{"".join(map(figure, charts))}</div>'
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bool] = ()) -> str:
     """A table of safe text; `faint` says which rows are grey."""
     top = "".join(f"<th>{cell}</th>" for cell in head)

@@ -20,7 +20,7 @@ from ..inputs import TrainingData
 from ..posterior import Posterior
 from .archive import VERSION, UnreadableFileError, read_archive, write_archive
 from .checks import check_numbers, check_shapes, refuse_too_large
-from .contents import arrays_of, from_plain, meta_of, posterior_of
+from .contents import arrays_of, from_plain, meta_of, posterior_of, to_plain
 
 __all__ = ["UnreadableFileError", "read", "read_checkpoint", "write"]
 
@@ -74,12 +74,19 @@ def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters
         return None
     posterior, saved = read(path)
     same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in ("X", "y", "weight"))
-    differing = [name for name, value in parameters.items() if name not in FREE and saved.get(name) != value]
+    differing = [
+        name for name, value in parameters.items() if name not in FREE and not _is_same(saved.get(name), value)
+    ]
     if not same_data or differing:
         what = "other data" if not same_data else f"another {differing[0]}"
         raise ValueError(f"The checkpoint {os.fspath(path)!r} was made with {what}: delete it to start anew.")
     logger.info("Going on from the checkpoint %s, after %d sweeps per chain", os.fspath(path), posterior.n_sweeps)
     return replace(posterior, data=data, sample=replace(posterior.sample, interrupted=False))
+
+
+def _is_same(saved: Any, value: Any) -> bool:
+    """Whether a parameter is what the file says: an array is kept as a list, and a random stream is not kept."""
+    return (saved is None) == (value is None) and saved == from_plain(to_plain(value))
 
 
 def _read_open(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[Posterior, dict[str, Any]]:

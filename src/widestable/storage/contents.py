@@ -49,7 +49,7 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
     data, sample = posterior.data, posterior.sample
     names = data.feature_names if names is None else names
     return {
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "feature_names": None if names is None else list(names),
         "y_mean": data.scaling.y_mean,
         "y_scale": data.scaling.y_scale,
@@ -66,20 +66,20 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
     }
 
 
-def _plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Numbers as JSON knows them, infinity as text, arrays as lists; a random stream is not kept."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and math.isinf(value):
         return str(value)
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): to_plain(item) for name, item in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     return value if isinstance(value, int | float | bool | str) else None
 
 
 def from_plain(value: Any) -> Any:
-    """The inverse of `_plain`, up to the kind of a number or a sequence."""
+    """The inverse of `to_plain`, up to the kind of a number or a sequence."""
     return float(value) if value in ("inf", "-inf") else value
 
 

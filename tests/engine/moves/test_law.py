@@ -1,0 +1,271 @@
+"""Moves of the law of the hyperplanes: they leave the posterior invariant, and slips in them are noticed."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests import twins
+from tests.checks import P_VALUE, check_p_value
+from tests.engine.invariance import NOTHING, Case, Update, p_values
+from widestable import _jit
+from widestable.engine.chain import Chain, Work, make_chain, make_work, new_state
+from widestable.engine.kernel import Law
+from widestable.engine.model import Model, make_model
+from widestable.engine.moves import law as moves
+from widestable.engine.moves.law import hold, log_likelihood, nothing_learned, update_law
+from widestable.engine.sweep import rebuild
+from widestable.inputs import check_training
+from widestable.network import arcsine_kernel, unit_patterns
+from widestable.stable import log_remainder, log_scale_of_mark
+
+SHARPNESS = pytest.mark.parametrize("sharpness", [math.inf, 0.7, 20.0])
+
+# --- Invariance ------------------------------------------------------------------------------------------
+
+SIGN, SMOOTH = {"relevance": True}, {"relevance": True, "smooth": True}
+CASES = {
+    "sign units, one input": Case(n_visits=5, **SIGN),
+    "sign units, two inputs": Case(n_visits=5, d=2, **SIGN),
+    "sign units, five inputs": Case(n_visits=5, d=5, **SIGN),
+    "smooth units, one input": Case(n_visits=5, **SMOOTH),
+    "smooth units, two inputs": Case(n_visits=5, d=2, **SMOOTH),
+    "smooth units, five inputs": Case(n_visits=5, d=5, **SMOOTH),
+    "sharpness alone": Case(n_visits=5, smooth=True),
+    "nu fixed": Case(n_visits=5, d=2, changes={"infer_nu": False}, **SMOOTH),
+    "between sweeps": Case(NOTHING._replace(n_parameters=2, n_passes=1), n_visits=1, d=2, **SMOOTH),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("case", [name for name in CASES if "units" in name])
+def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
+    check_invariance(CASES[case], 600, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_prior_is_invariant_in_a_long_run(case: str, rng: np.random.Generator) -> None:
+    check_invariance(CASES[case]._replace(n_visits=8), 4000, rng)
+
+
+def check_invariance(case: Case, n_replicates: int, rng: np.random.Generator) -> None:
+    found = p_values(case, 1, n_replicates, rng)
+    for name, p_value in found.items():
+        check_p_value(p_value, name, len(found))
+
+
+# --- Slips -----------------------------------------------------------------------------------------------
+
+QUIET, TIGHT = {"infer_sigma2": False}, {"log_nu_sd": 0.3}
+OF_SIGN, OF_SMOOTH, OF_SHARPNESS = (
+    Case(n_visits=8, d=2, **SIGN),
+    Case(n_visits=8, d=2, **SMOOTH),
+    Case(n_visits=8, smooth=True),
+)
+HELD_BY_SCALES = "is_held = log_v - chain.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
+JACOBIAN = "log_jacobian = len(held) * float(np.log(scale).sum())"
+OF_RELEVANCE = "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)"
+DENSITY = "density = log_likelihood(chain, model, law, h, log_nu) + prior"
+# What a slip would make of a line of `moves/law.py`.
+SLIPS = {
+    "no Jacobian, sign units": (OF_SIGN, JACOBIAN, "log_jacobian = 0.0"),
+    "no Jacobian, smooth units": (OF_SMOOTH, JACOBIAN, "log_jacobian = 0.0"),
+    "no prior ratio of held hyperplanes": (
+        OF_SMOOTH,
+        "log_jacobian += 0.5 * float((held**2).sum() - (moved**2).sum())",
+        "pass",
+    ),
+    "no Jacobian of the kept length": (OF_SIGN, "log_jacobian -= width * float(np.log(stretch).sum())", "pass"),
+    "length carried by sign units": (OF_SIGN, "moved /= stretch[:, None]", "pass"),
+    "no prior ratio of the relevance, sign units": (OF_SIGN, OF_RELEVANCE, "pass"),
+    "no prior ratio of the relevance, smooth units": (OF_SMOOTH, OF_RELEVANCE, "pass"),
+    "no prior ratio of the sharpness": (
+        OF_SHARPNESS,
+        "total += log_prior_log_sharpness(math.log(law.sharpness))",
+        "pass",
+    ),
+    "no prior ratio of nu": (
+        OF_SHARPNESS._replace(changes=TIGHT),
+        "return log_prior_of_law(model, law) + of_nu",
+        "return log_prior_of_law(model, law)",
+    ),
+    "held by their hyperplanes, sign units": (OF_SIGN, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
+    "held by their hyperplanes, smooth units": (OF_SMOOTH, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
+    "held by the sharpness after the move": (
+        OF_SHARPNESS,
+        HELD_BY_SCALES,
+        "is_held = np.full(log_mark.size, law.sharpness > 1.0)",
+    ),
+    "no likelihood, sign units": (OF_SIGN._replace(changes=QUIET), DENSITY, "density = chain.log_likelihood + prior"),
+    "no likelihood, smooth units": (
+        OF_SMOOTH._replace(changes=QUIET),
+        DENSITY,
+        "density = chain.log_likelihood + prior",
+    ),
+    "nu moved by the new law alone": (
+        OF_SHARPNESS,
+        "log_nu += mean_log_diagonal(model, place.law) - log_diagonal",
+        "log_nu -= log_diagonal",
+    ),
+    "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
+}
+
+
+@contextmanager
+def compiling_in_memory() -> Iterator[None]:
+    """Keep code that holds a slip out of the cache on disk."""
+    kept = _jit.kernel
+    _jit.kernel = _jit.inner_kernel
+    try:
+        yield
+    finally:
+        _jit.kernel = kept
+
+
+def with_slip(right: str, wrong: str) -> Update:
+    """`update_law` of a changed copy of its module."""
+    path = Path(moves.__file__)
+    source = path.read_text(encoding="utf-8")
+    assert source.count(right) == 1, f"{path.name} no longer holds {right!r}: bring this test up to date"
+    module = ModuleType(moves.__name__)
+    module.__package__ = moves.__package__
+    with compiling_in_memory(), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, moves.__name__, module)
+        exec(compile(source.replace(right, wrong), "slip", "exec"), vars(module))
+    update: Update = module.update_law
+    return update
+
+
+def test_slips_can_be_planted() -> None:
+    for _, right, wrong in SLIPS.values():
+        with_slip(right, wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_noticed(slip: str) -> None:
+    case, right, wrong = SLIPS[slip]
+    found = p_values(case, 1, 1000, np.random.default_rng(20260101), with_slip(right, wrong))
+    assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
+
+
+# --- One proposal ----------------------------------------------------------------------------------------
+
+
+def some_data(rng: np.random.Generator, sharpness: float | None, d: int = 3) -> Model:
+    """Weighted and repeated rows, the last input constant."""
+    X = rng.standard_normal((9, d))
+    X[:, -1] = 0.4
+    X = np.vstack([X, X[:3]])
+    data = check_training(X, rng.standard_normal(12), rng.uniform(0.5, 2.0, 12), standardize=False)
+    infers: dict[str, Any] = {"sharpness": sharpness, "infer_relevance": True}
+    return make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=6, **infers)
+
+
+def some_chain(model: Model, sharpness: float, rng: np.random.Generator) -> tuple[Chain, Law, Work]:
+    """A chain whose system is fresh; two of its atoms coincide."""
+    d = model.X.shape[1]
+    law = Law(np.exp(rng.standard_normal(d)), sharpness)
+    h, log_mark = rng.standard_normal((6, d + 1)), math.log(6.0) + np.log(rng.random(6))
+    h[1] = -2.0 * h[0]
+    chain = make_chain(model, new_state(1.3, 0.2, -1.0, law, h, log_mark, rng))
+    work = make_work(model, chain.kernel)
+    return rebuild(chain, model, work), law, work
+
+
+@SHARPNESS
+def test_likelihood_is_that_of_the_engine_and_of_dense_algebra(sharpness: float, rng: np.random.Generator) -> None:
+    model = some_data(rng, sharpness)
+    chain, law, _ = some_chain(model, sharpness, rng)
+    value = log_likelihood(chain, model, law, chain.h[:6], chain.log_nu)
+    assert value == pytest.approx(chain.log_likelihood, abs=1e-8)
+    X = model.X * law.relevance
+    tau = unit_patterns(chain.h[:6], X, sharpness)
+    v = np.exp(log_scale_of_mark(chain.log_mark[:6], chain.alpha, chain.log_nu))
+    g, sigma2 = math.exp(log_remainder(chain.alpha, chain.log_nu, model.n_atoms)), math.exp(chain.log_sigma2)
+    covariance = g * arcsine_kernel(X, sharpness=sharpness) + np.diag(sigma2 / model.weight) + (tau.T * v) @ tau
+    within = stats.norm.logpdf(0.0, scale=math.sqrt(sigma2)) * model.n_extra - 0.5 * model.ss_within / sigma2
+    expected = twins.log_normal_density(model.row_y, covariance) + within
+    assert value == pytest.approx(expected, abs=1e-8)
+    assert log_likelihood(chain, model, law, chain.h[:6], chain.log_nu + 0.1) != pytest.approx(expected, abs=1e-3)
+
+
+@SHARPNESS
+def test_held_hyperplanes_stay_where_they_are_in_the_data(sharpness: float, rng: np.random.Generator) -> None:
+    """Their patterns stay, those of the others follow the law; lengths mean nothing to sign units and are kept."""
+    X, h, is_held = rng.standard_normal((40, 3)), rng.standard_normal((8, 4)), np.arange(8) % 2 == 0
+    old, new = (Law(np.exp(rng.standard_normal(3)), sharpness * factor) for factor in (1.0, 1.7))
+    moved, _ = hold(h, is_held, old, new)
+    before = unit_patterns(h, X * old.relevance, old.sharpness)
+    after = unit_patterns(moved, X * new.relevance, new.sharpness)
+    np.testing.assert_allclose(after[is_held], before[is_held], atol=1e-12)
+    np.testing.assert_array_equal(moved[~is_held], h[~is_held])
+    assert not np.allclose(after[~is_held], before[~is_held], atol=1e-3)
+    if math.isinf(sharpness):
+        np.testing.assert_allclose(np.linalg.norm(moved, axis=1), np.linalg.norm(h, axis=1))
+
+
+@SHARPNESS
+def test_jacobian_is_that_of_finite_differences(sharpness: float, rng: np.random.Generator) -> None:
+    """Of the map of held hyperplanes, times the ratio of their normal densities."""
+    h, step = rng.standard_normal((2, 3)), 1e-5
+    old, new = (Law(np.exp(rng.standard_normal(2)), sharpness * factor) for factor in (1.0, 1.7))
+    is_held = np.array([True, True])
+    moved, log_jacobian = hold(h, is_held, old, new)
+    steps = step * np.eye(6).reshape(6, 2, 3)
+    slopes = [(hold(h + e, is_held, old, new)[0] - hold(h - e, is_held, old, new)[0]).ravel() for e in steps]
+    expected = np.linalg.slogdet(np.array(slopes) / (2.0 * step))[1]
+    expected += stats.norm.logpdf(moved).sum() - stats.norm.logpdf(h).sum()
+    assert log_jacobian == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("sharpness", [math.inf, 0.7, None])
+def test_only_what_is_inferred_moves(sharpness: float | None, rng: np.random.Generator) -> None:
+    model = some_data(rng, sharpness)
+    first = 1.5 if sharpness is None else sharpness
+    chain, law, work = some_chain(model, first, rng)
+    now, tuning = law, new_state(1.3, 0.2, -1.0, law, chain.h, chain.log_mark, rng).tuning
+    for _ in range(30):
+        chain, now, same, _ = update_law(chain, model, work, now, tuning, rng, None)
+        assert same is tuning
+    assert now.relevance[2] == law.relevance[2]
+    assert np.all(now.relevance[:2] != law.relevance[:2])
+    assert (now.sharpness == first) == (sharpness is not None)
+    fresh = rebuild(chain, model, work)
+    assert chain.log_likelihood == pytest.approx(fresh.log_likelihood, abs=1e-9)
+
+
+def test_steps_adapt_during_warm_up(rng: np.random.Generator) -> None:
+    """Steps that are far too small grow, and the covariance of all numbers is learned."""
+    model = some_data(rng, None)
+    chain, law, work = some_chain(model, 1.5, rng)
+    tuning = new_state(1.3, 0.2, -1.0, law, chain.h, chain.log_mark, rng).tuning
+    tuning = tuning._replace(log_step=np.full_like(tuning.log_step, -7.0))
+    learned: Any = nothing_learned(3)
+    for _ in range(60):
+        chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
+    active = [0, 1, 3, -1]
+    assert np.all(tuning.log_step[active] > -5.0)
+    np.testing.assert_allclose(tuning.factor @ tuning.factor.T, learned.covariance, atol=1e-5)
+
+
+def test_steps_far_too_long_do_no_harm(rng: np.random.Generator) -> None:
+    """Proposals far outside the range of the prior are rejected, and step sizes stay finite."""
+    model = some_data(rng, None)
+    chain, law, work = some_chain(model, 1.5, rng)
+    tuning = new_state(1.3, 0.2, -1.0, law, chain.h, chain.log_mark, rng).tuning
+    tuning = tuning._replace(log_step=np.full_like(tuning.log_step, math.log(60.0)))
+    for _ in range(40):
+        chain, law, steps, _ = update_law(chain, model, work, law, tuning, rng, nothing_learned(3))
+        assert np.all(np.isfinite(steps.log_step))
+    assert math.log(0.1) <= math.log(law.sharpness) <= math.log(1000.0)

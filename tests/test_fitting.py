@@ -1,0 +1,137 @@
+"""A run that is stopped at any round and resumed ends with the draws of one that was not; R-hat is told on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import fits
+from widestable import Posterior, StableRegressor, fitting, storage
+from widestable.engine.draws import ChainDraws
+from widestable.engine.run import start
+from widestable.progress import Reporter
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class CrashError(Exception):
+    """Stands for a loss of power."""
+
+
+def crash_after(n_rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the n-th checkpoint be written, and stop there."""
+    real, count = storage.write, iter(range(1, 100))
+
+    def write(*args: Any) -> None:
+        real(*args)
+        if next(count) == n_rounds:
+            raise CrashError
+
+    monkeypatch.setattr(storage, "write", write)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"n_sweeps": 90},
+        {"n_sweeps": 90, "sharpness": None, "relevance": None},
+        {"n_sweeps": 90, "relevance": [0.7], "priors": {"alpha": (0.5, 1.5)}},
+        {"max_sweeps": 2200, "alpha": 1.3},
+    ],
+    ids=["fixed length", "inferred law", "given law and prior", "until converged"],
+)
+def test_a_resumed_run_has_the_same_draws(how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after the first round, and again two rounds later."""
+    X, y = fits.line_data()
+    path = tmp_path / "checkpoint.zip"
+    model = StableRegressor(n_chains=2, n_atoms=8, random_state=3, **how)
+    whole = model.fit(X, y).posterior_
+    for n_rounds in (1, 2):
+        with monkeypatch.context() as patch:
+            crash_after(n_rounds, patch)
+            with pytest.raises(CrashError):
+                model.fit(X, y, checkpoint=path)
+    resumed = model.fit(X, y, checkpoint=path).posterior_
+    assert resumed.sample.rounds == whole.sample.rounds
+    assert resumed.n_sweeps == whole.n_sweeps
+    for mine, theirs in zip(resumed.chains, whole.chains, strict=True):
+        for field in fields(ChainDraws):
+            np.testing.assert_array_equal(getattr(mine, field.name), getattr(theirs, field.name), field.name)
+
+
+def test_a_finished_run_is_not_sampled_again(tmp_path: Path) -> None:
+    X, y = fits.line_data()
+    path = tmp_path / "checkpoint.zip"
+    model = StableRegressor(n_chains=2, n_sweeps=60, random_state=0)
+    first = model.fit(X, y, checkpoint=path).posterior_
+    before = path.stat().st_mtime_ns
+    np.testing.assert_array_equal(model.fit(X, y, checkpoint=path).posterior_.f, first.f)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
+    X, y = fits.line_data()
+    path = tmp_path / "checkpoint.zip"
+    model = StableRegressor(n_chains=2, n_sweeps=60, random_state=0).fit(X, y, checkpoint=path)
+    with pytest.raises(ValueError, match="was made with other data: delete it"):
+        model.fit(X, y + 1.0 * (y > 31.0), checkpoint=path)
+    with pytest.raises(ValueError, match="was made with another n_atoms: delete it"):
+        model.set_params(n_atoms=12).fit(X, y, checkpoint=path)
+    with pytest.raises(ValueError, match="was made with another random_state: delete it"):
+        model.set_params(n_atoms=30, random_state=np.random.default_rng(0)).fit(X, y, checkpoint=path)
+    model.set_params(random_state=0, n_jobs=2, progress=False).fit(X, y, checkpoint=path)
+
+
+def test_parameters_that_are_arrays_are_compared_number_by_number(tmp_path: Path) -> None:
+    X, y = fits.line_data()
+    X = np.column_stack([X, (X - 100.0) ** 2])
+    path = tmp_path / "checkpoint.zip"
+    model = StableRegressor(n_chains=2, n_sweeps=30, random_state=0, relevance=np.array([0.7, 0.5]))
+    first = model.fit(X, y, checkpoint=path).posterior_
+    with pytest.raises(ValueError, match="was made with another relevance: delete it"):
+        model.set_params(relevance=np.array([0.7, 0.6])).fit(X, y, checkpoint=path)
+    again = model.set_params(relevance=(0.7, 0.5)).fit(X, y, checkpoint=path).posterior_
+    np.testing.assert_array_equal(again.f, first.f)
+
+
+# --- What is told on the way -----------------------------------------------------------------------------
+
+
+def run_nothing(posterior: Posterior) -> list[Posterior]:
+    """Go through a run of one round that is there already; return what is kept of it."""
+    kept: list[Posterior] = []
+    fitting.run_rounds(posterior, lambda sample, setup: iter([sample]), kept.append, n_jobs=1, progress=False)
+    return kept
+
+
+def test_r_hat_so_far_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior = fits.line().posterior_
+    told: list[str] = []
+
+    class Listener(Reporter):
+        def tell(self, note: Any) -> None:
+            told.append(note())
+
+    @contextmanager
+    def listening(progress: bool | None) -> Iterator[Reporter]:
+        yield Listener()
+
+    monkeypatch.setattr(fitting, "reporter", listening)
+    assert [kept.sample for kept in run_nothing(posterior)] == [posterior.sample]
+    run_nothing(replace(posterior, sample=start(posterior.sample.states)))
+    worst = posterior.convergence().rhat[: fitting.N_SUSPECTS].max()
+    assert told == [f"2 chains, R-hat {worst:.2f}", "2 chains, R-hat nan"]
+
+
+def test_r_hat_is_not_computed_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> float:
+        raise AssertionError("computed")
+
+    monkeypatch.setattr(fitting, "_largest_rhat", fail)
+    assert len(run_nothing(fits.line().posterior_)) == 1
