@@ -29,6 +29,7 @@ from ..law_density import (
     hold,
     log_likelihood,
     log_prior,
+    log_prior_of_law,
     mean_log_diagonal,
 )
 from ..model import Model
@@ -250,6 +251,8 @@ def _try(
 
     Where nu follows, the mean of nu K(x, x) over the rows stays.
     """
+    if log_prior_of_law(model, new.law) == -math.inf:
+        return place, -math.inf
     log_mark = chain.log_mark[: chain.n_atoms]
     is_smooth = math.isfinite(new.law.sharpness)
     is_held = np.zeros(log_mark.size, dtype=bool)
@@ -261,11 +264,8 @@ def _try(
         above = HOLD_ABOVE[int(len(HOLD_ABOVE) * rng.random())]
         log_v = log_scale_of_mark(log_mark, place.alpha, place.log_nu)
         is_held = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)
-    prior = log_prior(model, new)
-    if prior == -math.inf:
-        return place, -math.inf
     held = Held(is_held, not is_smooth or rng.random() < 0.5)
     h, log_jacobian = hold(place.h, held, place.law, new.law)
     new = new._replace(h=h)
-    new = new._replace(log_density=log_likelihood(model, log_mark, new) + prior)
+    new = new._replace(log_density=log_likelihood(model, log_mark, new) + log_prior(model, new))
     return new, new.log_density - place.log_density + log_jacobian
