@@ -23,12 +23,15 @@ from widestable import stable
 from widestable.engine.chain import (
     ALPHA_MARKS,
     ALPHA_SCALES,
+    N_OTHERS,
+    N_PATH_KINDS,
     Chain,
     Tuning,
     draw_atoms,
     make_chain,
     make_work,
     new_state,
+    new_tuning,
 )
 from widestable.engine.draws import make_buffers
 from widestable.engine.kernel import Kernel, Law, make_kernel
@@ -173,8 +176,11 @@ def draw_data(
 
 def wide_steps(d: int) -> Tuning:
     """Proposals of the law that go far and are correlated."""
-    factor = np.tril(np.full((d + 1, d + 1), -0.3)) + np.eye(d + 1)
-    return Tuning(np.append(np.full(d + 3, math.log(1.2)), math.log(1.2 / math.sqrt(d))), factor)
+    tuning = new_tuning(d)
+    factor = np.tril(np.full((d + N_OTHERS, d + N_OTHERS), -0.3)) + np.eye(d + N_OTHERS)
+    log_step = np.full_like(tuning.log_step, math.log(1.2))
+    log_step[-N_PATH_KINDS:] = math.log(0.3)
+    return Tuning(log_step, np.broadcast_to(factor @ factor.T, tuning.covariance.shape))
 
 
 def describe(chain: Chain, law: Law) -> Look:

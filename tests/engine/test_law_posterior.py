@@ -159,7 +159,7 @@ def run_chain(model: Model, alpha: float, first: Laws, n_visits: int, rng: np.ra
     work, out = make_work(model, chain.kernel), make_buffers(model, 0)
     chain = rebuild(chain, model, work)
     plan = NOTHING._replace(n_parameters=2, n_births=4, n_passes=1)
-    learned: Any = nothing_learned(law.relevance.size)
+    learned: Any = nothing_learned(tuning)
     kept = []
     for visit in range(n_visits):
         chain = make_sweeps(chain, model, plan, work, rng, 1, thin=0, since_draw=0, adapt=learned is not None, out=out)

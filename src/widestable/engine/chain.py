@@ -22,19 +22,24 @@ MOVES = (
     "nu",
     "sigma2",
     "law, one number",
-    "law, all numbers",
+    "law, path",
     "reflected pair",
     "share of the noise",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
-NU, SIGMA2, LAW_ONE, LAW_ALL, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10, 11
+NU, SIGMA2, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10, 11
+
+
+# How many kinds of steps and of paths the law is moved by (`moves.law`), and how many numbers a path moves beside the
+# log relevances (`law_density`).
+N_STEP_KINDS, N_PATH_KINDS, N_OTHERS = 3, 5, 4
 
 
 class Tuning(NamedTuple):
-    """How the p = d + 1 numbers (log r, log w) of the law are proposed; adapted during warm-up."""
+    """How the law and the parameters are proposed together; adapted during warm-up."""
 
-    log_step: FloatArray  # (p + 3,) of each number, all relevances, these against the sharpness, and all numbers
-    factor: FloatArray  # (p, p) Cholesky factor of the covariance of the numbers
+    log_step: FloatArray  # (3 (d + 3) + 5,) of each kind of step in each of d + 3 directions, then of each kind of path
+    covariance: FloatArray  # (5, d + 4, d + 4) of the numbers given the atoms, for each kind of path
 
 
 class State(NamedTuple):
@@ -196,9 +201,21 @@ def new_state(
 ) -> State:
     """A state whose step sizes are still to be adapted."""
     steps, tally = np.full(len(MOVES), math.log(0.3)), np.zeros((len(MOVES), 2), np.int64)
-    p = law.relevance.size + 1
-    tuning = Tuning(np.full(p + 3, math.log(0.5)), 0.2 * np.eye(p))
-    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, tuning, rng)
+    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, new_tuning(law.relevance.size), rng)
+
+
+def new_tuning(d: int) -> Tuning:
+    """How the law of d inputs is proposed before warm-up."""
+    log_step, covariance = (np.empty(shape) for shape in tuning_shapes(d).values())
+    log_step[:] = math.log(0.5)
+    covariance[:] = 0.04 * np.eye(d + N_OTHERS)
+    return Tuning(log_step, covariance)
+
+
+def tuning_shapes(d: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the fields of `Tuning`."""
+    p = d + N_OTHERS
+    return {"log_step": ((d + 3) * N_STEP_KINDS + N_PATH_KINDS,), "covariance": (N_PATH_KINDS, p, p)}
 
 
 def draw_atoms(model: Model, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -18,8 +18,9 @@ from ..progress import Reporter
 from .chain import State, make_chain, make_work, state_of
 from .draws import ChainDraws, concatenate, make_buffers, pack
 from .kernel import Kernel, Law, make_kernel
+from .law_density import log_prior_of_law
 from .model import Model
-from .moves.law import is_inferred, log_prior_of_law, nothing_learned, sweeps_between, update_law
+from .moves.law import is_inferred, nothing_learned, sweeps_between, update_law
 from .sweep import Plan, make_sweeps, rebuild
 
 logger = logging.getLogger(__name__)
@@ -140,7 +141,7 @@ def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -
     chain = make_chain(model, state, None if setup.kernel is None else own_arrays(setup.kernel))
     work = make_work(model, chain.kernel)
     chain = rebuild(chain, model, work)
-    learned = nothing_learned(law.relevance.size) if adapt else None
+    learned = nothing_learned(tuning) if adapt else None
     visit = sweeps_between(model.row_y.size) if is_inferred(model) else n_sweeps
     done, size, parts = 0, 1, []
     while done < n_sweeps:
@@ -155,7 +156,8 @@ def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -
         )
         parts.append(pack(buffers, law.relevance, law.sharpness, log_prior_of_law(model, law)))
         done += size
-        if is_inferred(model) and done % visit == 0:
+        # Also at the end, because a round may be shorter than the time between two visits.
+        if is_inferred(model) and (done % visit == 0 or done == n_sweeps):
             chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
         setup.report.advance(size)
         seconds = time.perf_counter() - started

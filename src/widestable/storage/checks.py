@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.chain import MOVES
+from ..engine.chain import MOVES, tuning_shapes
 from ..engine.draws import OF_ATOMS
 from ..engine.model import capacity
 from ..engine.tree import node_ranges
@@ -54,7 +54,7 @@ def _shapes_of_chain(
     of_draws |= dict.fromkeys(("alpha", "log_nu", "log_sigma2", "sharpness", "log_density", "n_atoms"), ())
     of_state = {"parameters": (4,), "relevance": (d,), "h": (left, d + 1), "log_mark": (left,)}
     of_state |= {"log_step": (len(MOVES),), "tally": (len(MOVES), 2)}
-    of_state |= {"law_log_step": (d + 4,), "law_factor": (d + 1, d + 1)}
+    of_state |= {f"law_{name}": shape for name, shape in tuning_shapes(d).items()}
     shapes = {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
     shapes |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
     return shapes | {f"state{c}.{name}": shape for name, shape in of_state.items()}
