@@ -83,6 +83,20 @@ def test_spatial_map_finds_the_fault() -> None:
     assert error["widestable"] < 0.6 * min(error["Gaussian process"], error["random forest"])
 
 
+@pytest.mark.statistical
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+def test_which_inputs_ranks_shares_and_relevances_as_it_says() -> None:
+    names = pages.run(pages.DOCS / "tutorial/which_inputs.md")
+    share, alone, relevance = names["shares"]["share"], names["shares"]["alone"], names["model"].relevance_
+    assert share.idxmax() == "dose"
+    assert names["names"][relevance.argmax()] == "temperature"
+    assert share[["batch", "operator"]].max() < 0.02
+    assert share[["age", "humidity"]].min() > 0.05 > 3.0 * alone[["age", "humidity"]].max()
+    assert share.sum() > 1.05
+    for name, part in names["parts"].items():
+        assert share[name] == pytest.approx(part / names["total"], abs=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
 def test_ten_columns_shows_one_case_for_it_and_one_against() -> None:
