@@ -14,12 +14,12 @@ from studies.runner import Piece, Places, Result, Run, run_all
 from studies.sampling import fit
 
 NAME = "calibration"
-# Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units,
-# 30 in eight runs of the blocked sampler, 130 (the sharpness) in two runs with smooth units, and 160 to 630 (the
-# sharpness) in five runs with the law inferred, where relevances took 75 to 260. Slow kinds make fewer draws.
+# Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign
+# units, 30 in eight runs of the blocked sampler, 130 to 290 (the sharpness) in three runs with smooth units, and 160 to 630
+# (the sharpness; median 270) in five with the law inferred, where relevances took 75 to 260. Those make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
-    "smooth": {"n_warm": 1500, "thin": 150, "n_draws": 39},
+    "smooth": {"n_warm": 1500, "thin": 300, "n_draws": 19},
     "law": {"n_warm": 1500, "thin": 300, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
