@@ -69,7 +69,8 @@ class Place(NamedTuple):
         """The place with these numbers and the same hyperplanes; sign units stay sign units."""
         w = math.exp(numbers[LOG_SHARPNESS]) if math.isfinite(self.law.sharpness) else math.inf
         law = Law(np.exp(numbers[:-N_OTHERS]), w)
-        return Place(law, *(float(number) for number in numbers[LOG_NU:]), self.h)
+        log_nu, log_sigma2, alpha = (float(number) for number in numbers[LOG_NU:])
+        return Place(law, log_nu, log_sigma2, alpha, self.h)
 
 
 # --- Priors ----------------------------------------------------------------------------------------------
@@ -288,7 +289,8 @@ def _units(model: Model, log_mark: FloatArray, place: Place) -> Units:
     tau *= sign[:, None]
     log_v = np.maximum(log_scale_of_mark(log_mark, place.alpha, place.log_nu), LOG_TINY)
     number: dict[bytes, int] = {}
-    first, group = [], np.empty(len(h), np.int64)
+    first: list[int] = []
+    group = np.empty(len(h), np.int64)
     for k, row in enumerate(tau):
         group[k] = number.setdefault(row.tobytes(), len(number))
         if group[k] == len(first):
@@ -302,7 +304,7 @@ def _solve(covariance: FloatArray, model: Model, place: Place, units: Units) -> 
     """Integrate the sizes out of y with this covariance of remainder and noise, of which the lower triangle is used."""
     n = model.row_y.size
     try:
-        L = np.linalg.cholesky(covariance)
+        L = np.linalg.cholesky(covariance).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return NOT_SOLVED
     solved = solve_triangular(L, np.column_stack([units.tau.T, model.row_y]), lower=True, check_finite=False)

@@ -140,7 +140,7 @@ SLIPS = {
         "numbers[active] += step * (factor @ momentum) + 0.3 * step",
     ),
     "no prior of sigma2 in a path": (OF_SMOOTH, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
-    "alpha left behind": (OF_SMOOTH, '"alpha": place.alpha', '"alpha": chain.alpha'),
+    "alpha left behind": (OF_SMOOTH, "alpha=place.alpha", "alpha=chain.alpha"),
     "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
 }
 

@@ -73,7 +73,7 @@ class Learned(NamedTuple):
 
 def nothing_learned(tuning: Tuning) -> Learned:
     """Before the first proposal."""
-    return Learned(np.zeros(tuning.log_step.size), np.linalg.inv(tuning.covariance))
+    return Learned(np.zeros(tuning.log_step.size), np.linalg.inv(tuning.covariance).astype(np.float64, copy=False))
 
 
 class Tried(NamedTuple):
@@ -133,9 +133,10 @@ def update_law(
         return chain, law, tuning, learned
     chain.h[: chain.n_atoms] = place.h
     n_sweeps = chain.n_sweeps
-    parameters = {"log_nu": place.log_nu, "log_sigma2": place.log_sigma2, "alpha": place.alpha}
-    chain = rebuild(chain._replace(kernel=make_kernel(model, place.law), **parameters), model, work)
-    return chain._replace(n_sweeps=n_sweeps), place.law, tuning, learned
+    chain = chain._replace(
+        kernel=make_kernel(model, place.law), alpha=place.alpha, log_nu=place.log_nu, log_sigma2=place.log_sigma2
+    )
+    return rebuild(chain, model, work)._replace(n_sweeps=n_sweeps), place.law, tuning, learned
 
 
 def _active(model: Model) -> IntArray:
