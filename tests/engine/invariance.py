@@ -266,8 +266,10 @@ def look_at_changes(pairs: list[tuple[Look, Look]], width: int) -> dict[str, flo
 
     def p_value(function: Callable[[Look], float]) -> float:
         values = np.array([[function(look) for look in pair] for pair in pairs])
+        # Moves that leave a value as it is change its last digits, always the same way: that is no change.
+        values = np.where(np.isinf(values), values, np.round(values, 9))
         ranks = stats.rankdata(values).reshape(values.shape)
-        return float(stats.ttest_rel(ranks[:, 0], ranks[:, 1]).pvalue) if np.ptp(values, axis=1).any() else 1.0
+        return float(stats.ttest_rel(ranks[:, 0], ranks[:, 1]).pvalue) if np.any(values[:, 0] != values[:, 1]) else 1.0
 
     # Halves of the replicates, so that the two samples are independent.
     one, two = [before.log_likelihood for before, _ in pairs[::2]], [look.log_likelihood for _, look in pairs[1::2]]
@@ -277,7 +279,7 @@ def look_at_changes(pairs: list[tuple[Look, Look]], width: int) -> dict[str, flo
         "change of lengths": p_value(lambda look: float(np.sum(special.gammainc(0.5 * width, 0.5 * look.norm2) - 0.5))),
         "change of tilts": p_value(lambda look: float(np.sum(look.tilt - 1.0 / width))),
         "change of log r[0]": p_value(lambda look: look.log_r[0]),
-        "change of log w": p_value(lambda look: min(look.log_w, 1e9)),
+        "change of log w": p_value(lambda look: look.log_w),
         "change of log nu": p_value(lambda look: look.log_nu_k),
     }
 
