@@ -15,8 +15,8 @@ from studies.sampling import fit
 
 NAME = "calibration"
 # Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign
-# units, 30 in eight runs of the blocked sampler, 130 to 290 (the sharpness) in three runs with smooth units, and 160 to 630
-# (the sharpness; median 270) in five with the law inferred, where relevances took 75 to 260. Those make fewer draws.
+# units, 30 in eight runs of the blocked sampler, 130 to 290 (the sharpness) in three runs with smooth units, and 160 to
+# 630 (the sharpness; median 270) in five with the law inferred. Those make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "smooth": {"n_warm": 1500, "thin": 300, "n_draws": 19},
