@@ -182,7 +182,5 @@ def test_priors_change_the_draws() -> None:
     ],
 )
 def test_priors_that_make_no_sense_are_refused(priors: Any) -> None:
-    with pytest.raises(
-        ValueError, match=r"Got priors = .*, expected None or a dict with .*: leave it out"
-    ):
+    with pytest.raises(ValueError, match=r"Got priors = .*, expected None or a dict with .*: leave it out"):
         fits.fit(*data(), priors=priors)
