@@ -219,18 +219,21 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("chain1.relevance", lambda a: a[:, :-1]),
         ("state0.relevance", lambda a: a * 0.0),
         ("state1.tally", lambda a: a[:-1]),
-        ("state1.law_factor", lambda a: a[:-1]),
+        ("state1.law_covariance", lambda a: a[:-1]),
         ("model.rows", lambda a: a + 10**6),
         ("model.landmark_rows", lambda a: a - 1),
         ("model.relevant", lambda a: np.array([2])),
         ("data.X", lambda a: a.ravel()),
-        ("extra", lambda a: np.zeros(3)),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(saved: Path, name: str, change: Callable[..., Any]) -> None:
-    contents = members(saved)
-    array = np.load(io.BytesIO(contents.get(f"{name}.npy", contents["data.y.npy"])))
+    array = np.load(io.BytesIO(members(saved)[f"{name}.npy"]))
     edit_array(saved, name, change(array))
+    refuse(saved, "do not fit together")
+
+
+def test_an_array_too_many_is_refused(saved: Path) -> None:
+    edit_array(saved, "extra", np.zeros(3))
     refuse(saved, "do not fit together")
 
 

@@ -141,6 +141,6 @@ def _read_array(archive: zipfile.ZipFile, name: str, told: dict[str, Any]) -> ND
 def _refuse_more_than(n_bytes: int, told: dict[str, Any]) -> None:
     """Arrays hold no more than the file does, in all: members of a zip may overlap."""
     for item in told.values():
-        require(len(item["shape"]) <= 2 and all(isinstance(size, int) for size in item["shape"]), "shapes of arrays")
+        require(len(item["shape"]) <= 3 and all(isinstance(size, int) for size in item["shape"]), "shapes of arrays")
     total = sum(8 * math.prod(item["shape"]) for item in told.values())
     require(total <= n_bytes, "arrays larger than the file")
