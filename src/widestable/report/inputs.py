@@ -56,5 +56,5 @@ def _chart(name: str, quantiles: FloatArray, color: str, labels: list[str], x: d
 
 
 def _digits(values: FloatArray) -> list[float]:
-    """Values with 7 digits each: on a log scale, digits of the range would not do."""
-    return [float(f"{value:.7g}") for value in values]
+    """Values with 12 digits: the end of an interval is a difference, and on a log scale it must be right when small."""
+    return [float(f"{value:.12g}") for value in values]
