@@ -124,7 +124,7 @@ BY_COST = [pytest.param(c, marks=pytest.mark.slow if c in ALONE else pytest.mark
 @pytest.mark.parametrize("case", BY_COST)
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
     # Moves of the law are not compiled as a whole, so they take longer.
-    found = p_values(CASES[case], 5, 800 if CASES[case].n_visits else 2000, rng)
+    found = p_values(CASES[case], 5, 300 if CASES[case].n_visits else 2000, rng)
     for name, p_value in found.items():
         check_p_value(p_value, name, len(found))
 

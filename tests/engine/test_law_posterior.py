@@ -192,7 +192,7 @@ def run_chains(
 def test_posterior_of_the_gaussian_limit_is_that_of_a_grid(is_smooth: bool, rng: np.random.Generator) -> None:
     X, y = line()
     found = target(weighted(on_a_grid(is_smooth), X, y, 2.0, rng), is_smooth)
-    shares = below_the_cuts(run_chains(X, y, 2.0, is_smooth, rng, 150), found.cuts, is_smooth)
+    shares = below_the_cuts(run_chains(X, y, 2.0, is_smooth, rng, 50), found.cuts, is_smooth)
     check_mean(shares, found.below.ravel())
     prior = on_a_grid(is_smooth)
     wrong = prior._replace(log_weight=prior.log_weight + 1.0 * prior.log_r[:, 0])
@@ -218,7 +218,7 @@ def test_posterior_is_that_of_weighted_prior_draws(
     found = target(laws, is_smooth)
     p = np.exp(laws.log_weight - laws.log_weight.max())
     assert p.sum() ** 2 / (p @ p) > 10_000.0  # so much better than the chains that its error does not count
-    shares = below_the_cuts(run_chains(X, y, alpha, is_smooth, rng, 400), found.cuts, is_smooth)
+    shares = below_the_cuts(run_chains(X, y, alpha, is_smooth, rng, 120), found.cuts, is_smooth)
     check_mean(shares, found.below.ravel())
     wrong = laws._replace(log_weight=laws.log_weight + laws.log_r[:, 0])
     with pytest.raises(AssertionError, match="standard errors off"):

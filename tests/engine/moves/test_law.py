@@ -51,13 +51,13 @@ CASES = {
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", [name for name in CASES if "units" in name])
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
-    check_invariance(CASES[case], 600, rng)
+    check_invariance(CASES[case]._replace(n_visits=2), 500, rng)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_prior_is_invariant_in_a_long_run(case: str, rng: np.random.Generator) -> None:
-    check_invariance(CASES[case]._replace(n_visits=8), 4000, rng)
+    check_invariance(CASES[case], 3000, rng)
 
 
 def check_invariance(case: Case, n_replicates: int, rng: np.random.Generator) -> None:
@@ -70,9 +70,9 @@ def check_invariance(case: Case, n_replicates: int, rng: np.random.Generator) ->
 
 QUIET, TIGHT = {"infer_sigma2": False}, {"log_nu_sd": 0.3}
 OF_SIGN, OF_SMOOTH, OF_SHARPNESS = (
-    Case(n_visits=8, d=2, **SIGN),
-    Case(n_visits=8, d=2, **SMOOTH),
-    Case(n_visits=8, smooth=True),
+    Case(n_visits=4, d=2, **SIGN),
+    Case(n_visits=4, d=2, **SMOOTH),
+    Case(n_visits=4, smooth=True),
 )
 HELD_BY_SCALES = "is_held = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
 HELD_BY_MARKS = "np.exp(log_mark) < model.n_atoms * rng.uniform(low, high)"
@@ -180,7 +180,7 @@ def test_slips_can_be_planted() -> None:
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_is_noticed(slip: str) -> None:
     case, right, wrong = SLIPS[slip]
-    found = p_values(case, 1, 1000, np.random.default_rng(20260101), with_slip(right, wrong))
+    found = p_values(case, 1, 600, np.random.default_rng(20260101), with_slip(right, wrong))
     assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
 
 
