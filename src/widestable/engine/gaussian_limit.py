@@ -13,7 +13,12 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from .._jit import kernel, summing_kernel
 from .._types import FloatArray
-from .law import log_prior_log_sharpness, relevance_prior, slope_log_prior_log_sharpness
+from .law import (
+    log_prior_log_relevance,
+    log_prior_log_sharpness,
+    slope_log_prior_log_relevance,
+    slope_log_prior_log_sharpness,
+)
 from .priors import log_prior_log_sigma2
 
 # Places in the vector of parameters, behind the d log relevances.
@@ -110,9 +115,8 @@ def log_posterior(theta: FloatArray, rows: Rows, known: Known, scales: Scales) -
         gradient[LOG_SIGMA2] -= math.tanh(theta[LOG_SIGMA2])
     gradient[:d], gradient[LOG_SHARPNESS] = pull_back(G, E, gap, cosine, slope)
     if known.log_relevance is None:
-        log_prior, slope_of_prior = relevance_prior(theta[:d], scales.relevance)
-        value += log_prior
-        gradient[:d] += slope_of_prior
+        value += log_prior_log_relevance(theta[:d], scales.relevance)
+        gradient[:d] += slope_log_prior_log_relevance(theta[:d], scales.relevance)
     if known.log_sharpness is None:
         value += log_prior_log_sharpness(theta[LOG_SHARPNESS])
         gradient[LOG_SHARPNESS] += slope_log_prior_log_sharpness(theta[LOG_SHARPNESS])

@@ -102,30 +102,34 @@ def _sum_log1p(squares, factor):
     return total + math.log(product)
 
 
-def relevance_prior(log_relevance: FloatArray, scale: float) -> tuple[float, FloatArray]:
-    """Log density of the vector log r, and its gradient, without compiled code.
-
-    Parameters
-    ----------
-    log_relevance : FloatArray, shape (d,)
-        Log relevance of each input, inside the truncation.
-    scale : float
-        Standard deviation of log rho.
-
-    Returns
-    -------
-    tuple of float and FloatArray, shape (d,)
-    """
-    half_width, n_steps = _grid(log_relevance.size)
-    m, step = np.linspace(-half_width, half_width, n_steps + 1, retstep=True)
-    x = log_relevance + m[:, None]
-    height = np.sum(_LOG_2_OVER_PI - np.logaddexp(x, -x), axis=1)
-    share = np.exp(height - height.max())
-    log_mixture = height.max() + math.log(share.sum() * step)
-    R = 0.5 * np.logaddexp.reduce(2.0 * log_relevance)
-    value = -0.5 * (R / scale) ** 2 - math.log(scale) - _LOG_SQRT_2PI + log_mixture
-    gradient = -(R / scale**2) * np.exp(2.0 * (log_relevance - R)) - share @ np.tanh(x) / share.sum()
-    return float(value), gradient
+@kernel
+def slope_log_prior_log_relevance(log_relevance, scale):
+    """Gradient of `log_prior_log_relevance` inside the truncation."""
+    d = log_relevance.size
+    squares, slope = np.exp(2.0 * log_relevance), np.zeros(d)
+    half_width, n_steps = _grid(d)
+    step = 2.0 * half_width / n_steps
+    highest, total = -math.inf, 0.0
+    for k in range(n_steps + 1):
+        m = k * step - half_width
+        factor = math.exp(2.0 * m)
+        height = d * m - _sum_log1p(squares, factor)
+        if height > highest:
+            shrink = math.exp(highest - height)
+            total *= shrink
+            for j in range(d):
+                slope[j] *= shrink
+            highest = height
+        share = math.exp(height - highest)
+        total += share
+        for j in range(d):
+            # Minus the hyperbolic tangent of log r_j + m.
+            slope[j] += share * (1.0 - squares[j] * factor) / (1.0 + squares[j] * factor)
+    norm2 = squares.sum()
+    R = 0.5 * math.log(norm2)
+    for j in range(d):
+        slope[j] = slope[j] / total - R / scale**2 * squares[j] / norm2
+    return slope
 
 
 def draw_log_relevance(d: int, scale: float, rng: np.random.Generator) -> FloatArray:

@@ -21,7 +21,7 @@ from widestable import _jit
 from widestable.engine import law_density
 from widestable.engine.chain import Chain, Work, make_chain, make_work, new_state
 from widestable.engine.kernel import Law
-from widestable.engine.law_density import Held, Place, density_and_gradient, hold, log_likelihood
+from widestable.engine.law_density import Held, Place, density_and_gradient, hold, log_density, log_prior
 from widestable.engine.model import Model, make_model
 from widestable.engine.moves import law as moves
 from widestable.engine.moves.law import nothing_learned, update_law
@@ -78,8 +78,7 @@ HELD_BY_SCALES = "is_held = log_v - place.log_sigma2 + math.log(model.row_y.size
 HELD_BY_MARKS = "np.exp(log_mark) < model.n_atoms * rng.uniform(low, high)"
 JACOBIAN = "log_jacobian = len(before) * float(np.log(scale).sum())"
 OF_RELEVANCE = "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)"
-DENSITY = "log_density=log_likelihood(model, log_mark, new) + log_prior(model, new)"
-NO_LIKELIHOOD = "log_density=place.log_density - log_prior(model, place) + log_prior(model, new)"
+DENSITY = "value = solve(covariance, model.row_y, units).value + _within(model, place)"
 PATH_RATIO = "found.log_density + log_jacobian - place.log_density + energy - 0.5 * float(momentum @ momentum)"
 # What a slip would make of a line of `moves/law.py` or of `law_density.py`.
 SLIPS = {
@@ -101,7 +100,7 @@ SLIPS = {
     ),
     "no prior ratio of nu": (
         OF_SHARPNESS._replace(changes=TIGHT),
-        "value -= 0.5 * ((place.log_nu + mean_log_diagonal(model, place.law)) / model.log_nu_sd) ** 2",
+        "value -= 0.5 * ((place.log_nu + log_diagonal) / model.log_nu_sd) ** 2",
         "pass",
     ),
     "held by their hyperplanes, sign units": (OF_SIGN, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
@@ -111,16 +110,16 @@ SLIPS = {
         HELD_BY_SCALES,
         "is_held = np.full(log_mark.size, new.law.sharpness > 1.0)",
     ),
-    "no likelihood, sign units": (OF_SIGN._replace(changes=QUIET), DENSITY, NO_LIKELIHOOD),
+    "no likelihood, sign units": (OF_SIGN._replace(changes=QUIET), DENSITY, "value = 0.0"),
     "no likelihood, smooth units": (
         OF_SMOOTH._replace(changes=QUIET),
         DENSITY,
-        NO_LIKELIHOOD,
+        "value = 0.0",
     ),
     "nu moved by the new law alone": (
         OF_SHARPNESS,
-        "change = mean_log_diagonal(model, place.law) - mean_log_diagonal(model, new.law)",
-        "change = -mean_log_diagonal(model, new.law)",
+        "change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal",
+        "change = -view(model.X, new.law).log_diagonal",
     ),
     "no kinetic energy": (OF_SMOOTH, PATH_RATIO, "found.log_density + log_jacobian - place.log_density"),
     "no Jacobian of held atoms in a path, smooth units": (
@@ -213,7 +212,8 @@ def test_likelihood_is_that_of_the_engine_and_of_dense_algebra(sharpness: float,
     model = some_data(rng, sharpness)
     chain, law, _ = some_chain(model, sharpness, rng)
     place = Place(law, chain.log_nu, chain.log_sigma2, chain.alpha, chain.h[:6])
-    value = log_likelihood(model, chain.log_mark[:6], place)
+    prior = log_prior(model, place, chain.kernel.log_diagonal)
+    value = log_density(model, chain.log_mark[:6], place) - prior
     assert value == pytest.approx(chain.log_likelihood, abs=1e-8)
     X = model.X * law.relevance
     tau = unit_patterns(chain.h[:6], X, sharpness)
@@ -224,7 +224,8 @@ def test_likelihood_is_that_of_the_engine_and_of_dense_algebra(sharpness: float,
     expected = twins.log_normal_density(model.row_y, covariance) + within
     assert value == pytest.approx(expected, abs=1e-8)
     elsewhere = place._replace(log_nu=chain.log_nu + 0.1)
-    assert log_likelihood(model, chain.log_mark[:6], elsewhere) != pytest.approx(expected, abs=1e-3)
+    prior = log_prior(model, elsewhere, chain.kernel.log_diagonal)
+    assert log_density(model, chain.log_mark[:6], elsewhere) - prior != pytest.approx(expected, abs=1e-3)
 
 
 @SHARPNESS
@@ -245,8 +246,7 @@ def test_gradient_is_that_of_finite_differences(sharpness: float, by_direction: 
     # The third input is constant: its relevance has no prior, and does not move.
     numbers = start.numbers + 0.1 * rng.standard_normal(7) * (np.arange(7) != 2)
     place, _, gradient = density_and_gradient(model, chain.log_mark[:6], start, held, numbers)
-    prior = law_density.log_prior(model, place)
-    assert place.log_density == pytest.approx(log_likelihood(model, chain.log_mark[:6], place) + prior, abs=1e-9)
+    assert place.log_density == pytest.approx(log_density(model, chain.log_mark[:6], place), abs=1e-9)
     slopes = [(density(numbers + e) - density(numbers - e)) / 2e-5 for e in 1e-5 * np.eye(7)]
     moving = [0, 1, 4, 5, 6] if math.isinf(sharpness) else [0, 1, 3, 4, 5, 6]
     np.testing.assert_allclose(gradient[moving], np.array(slopes)[moving], rtol=1e-5, atol=1e-5)

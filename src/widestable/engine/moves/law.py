@@ -27,11 +27,11 @@ from ..law_density import (
     Place,
     density_and_gradient,
     hold,
-    log_likelihood,
+    log_density,
     log_prior,
     log_prior_of_law,
-    mean_log_diagonal,
 )
+from ..law_likelihood import view
 from ..model import Model
 from ..sweep import rebuild
 from .accept import accept
@@ -121,7 +121,9 @@ def update_law(
     """
     h = chain.h[: chain.n_atoms].copy()
     start = place = Place(law, chain.log_nu, chain.log_sigma2, chain.alpha, h)
-    start = place = start._replace(log_density=chain.log_likelihood + log_prior(model, start))
+    start = place = start._replace(
+        log_density=chain.log_likelihood + log_prior(model, start, chain.kernel.log_diagonal)
+    )
     # One thread: the last bits of the factors, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
         for propose in [propose_path] + min(MAX_PROPOSALS, 2 * _active(model).size) * [propose_step]:
@@ -258,7 +260,7 @@ def _try(
     is_smooth = math.isfinite(new.law.sharpness)
     is_held = np.zeros(log_mark.size, dtype=bool)
     if kind == NU_FOLLOWS and model.infer_nu and is_smooth:
-        change = mean_log_diagonal(model, place.law) - mean_log_diagonal(model, new.law)
+        change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal
         new = new._replace(log_nu=place.log_nu + change)
         is_held = log_mark < math.log(model.n_atoms) + math.log(1.0 - rng.random())
     elif kind != NOTHING_HELD:
@@ -268,5 +270,5 @@ def _try(
     held = Held(is_held, not is_smooth or rng.random() < 0.5)
     h, log_jacobian = hold(place.h, held, place.law, new.law)
     new = new._replace(h=h)
-    new = new._replace(log_density=log_likelihood(model, log_mark, new) + log_prior(model, new))
+    new = new._replace(log_density=log_density(model, log_mark, new))
     return new, new.log_density - place.log_density + log_jacobian
