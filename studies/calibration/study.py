@@ -14,13 +14,13 @@ from studies.runner import Piece, Places, Result, Run, run_all
 from studies.sampling import fit
 
 NAME = "calibration"
-# Draws are about an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign
-# units, 30 in eight runs of the blocked sampler, 130 to 290 (the sharpness) in three runs with smooth units, and 160 to
-# 630 (the sharpness; median 270) in five with the law inferred. Those make fewer draws.
+# Draws are an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units, 30 in
+# eight runs of the blocked sampler, 50 to 90 (the sharpness) in three runs with smooth units, and 65 to 145 (the
+# sharpness or a relevance) in six runs with the law inferred. The last two make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
-    "smooth": {"n_warm": 1500, "thin": 300, "n_draws": 19},
-    "law": {"n_warm": 1500, "thin": 300, "n_draws": 19},
+    "smooth": {"n_warm": 1000, "thin": 100, "n_draws": 39},
+    "law": {"n_warm": 1000, "thin": 150, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
