@@ -14,8 +14,8 @@ from studies.runner import Piece, Places, Result, Run, run_all
 from studies.sampling import fit
 
 NAME = "calibration"
-# Draws are an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units, 30 in
-# eight runs of the blocked sampler, 50 to 90 (the sharpness) in three runs with smooth units, and 65 to 145 (the
+# Draws are an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units, 30
+# in eight runs of the blocked sampler, 50 to 90 (the sharpness) in three runs with smooth units, and 65 to 145 (the
 # sharpness or a relevance) in six runs with the law inferred. The last two make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
