@@ -246,10 +246,9 @@ def draws_at(posterior: Posterior, X_new: Floats, rng: np.random.Generator) -> F
         Given a stored draw f is Gaussian; one value is drawn from that.
     """
     rows = posterior.scale_rows(X_new)
+    largest = float(np.abs(posterior.data.y).max())
     # Predictions make do with an even selection of the laws; here every draw counts.
-    with patch.object(components, "MAX_LAWS", math.inf):
-        largest = float(np.abs(posterior.data.y).max())
-        source = components.prepare(posterior.model, posterior.chains, largest, posterior.kernel)
+    source = components.prepare(posterior.model, posterior.chains, largest, posterior.kernel, math.inf)
     mean, sd = components.components(source, rows, False)
     f = mean + sd * rng.standard_normal(sd.shape)
     return unscale_outputs(f.T, posterior.data.scaling).reshape(*posterior.sigma2.shape, len(rows))

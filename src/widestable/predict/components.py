@@ -23,9 +23,11 @@ from ..stable import log_remainder
 
 # A draw with sizes this many times the largest |y| is summed from a training row, where its sum is known.
 LARGE_SIZE = 1e5
-# Each law of the hyperplanes among the draws costs a decomposition: beyond this many per chain, an even selection of
-# them makes the predictions.
-MAX_LAWS = 16
+# Each law of the hyperplanes among the draws costs a decomposition and a matrix: beyond so many per chain that these
+# hold MAX_ENTRIES numbers, an even selection of the laws makes the predictions.
+MIN_LAWS, MAX_LAWS, MAX_ENTRIES = 8, 48, 5_000_000
+# Eigenvectors of smooth kernels that change the variance of f by less than this part of the noise are left out.
+NEGLIGIBLE = 1e-6
 
 
 class Components(NamedTuple):
@@ -66,7 +68,13 @@ class Source(NamedTuple):
         return sum(chain.g.size for chain in self.chains)
 
 
-def prepare(model: Model, chains: Sequence[ChainDraws], y_size: float, kernel: Kernel | None = None) -> Source:
+def prepare(
+    model: Model,
+    chains: Sequence[ChainDraws],
+    y_size: float,
+    kernel: Kernel | None = None,
+    n_laws: float | None = None,
+) -> Source:
     """Gather what predictions are made of.
 
     Parameters
@@ -79,22 +87,26 @@ def prepare(model: Model, chains: Sequence[ChainDraws], y_size: float, kernel: K
         The largest |y|, which tells what a large jump is.
     kernel : Kernel, optional
         The kernel that all draws share, where it is known already.
+    n_laws : float, optional
+        How many laws per chain to use, infinity for all; by default `max_laws`.
 
     Returns
     -------
     Source
     """
-    chains = [_with_few_laws(draws) for draws in chains]
+    most = max_laws(model.row_y.size) if n_laws is None else n_laws
+    chains = [_with_few_laws(draws, most) for draws in chains]
     table = np.concatenate([_laws_of(draws) for draws in chains])
     distinct, place = np.unique(table, axis=0, return_inverse=True)
     laws = tuple(Law(row[:-1].copy(), float(row[-1])) for row in distinct)
-    if kernel is None or len(laws) > 1:
-        bases = tuple(_basis(model, make_kernel(model, law)) for law in laws)
-    else:
-        bases = (_basis(model, kernel),)
-    ends = np.cumsum([len(draws) for draws in chains])[:-1]
-    law_of = tuple(np.split(place.reshape(-1).astype(np.int64), ends))
     components = tuple(_components(model, draws, LARGE_SIZE * y_size) for draws in chains)
+    place = place.reshape(-1).astype(np.int64)
+    largest_ratio = np.zeros(len(laws))
+    np.maximum.at(largest_ratio, place, np.concatenate([chain.g / chain.sigma2 for chain in components]))
+    kernels = (make_kernel(model, law) if kernel is None or len(laws) > 1 else kernel for law in laws)
+    bases = tuple(_basis(model, *pair) for pair in zip(kernels, largest_ratio, strict=True))
+    ends = np.cumsum([len(draws) for draws in chains])[:-1]
+    law_of = tuple(np.split(place, ends))
     return Source(model, np.ascontiguousarray(model.X[model.landmark_rows]), components, laws, bases, law_of)
 
 
@@ -103,18 +115,39 @@ def _laws_of(draws: ChainDraws) -> FloatArray:
     return np.column_stack([draws.relevance, draws.sharpness])
 
 
-def _with_few_laws(draws: ChainDraws) -> ChainDraws:
-    """The draws of at most `MAX_LAWS` laws, evenly spread over the chain."""
+def max_laws(n: int) -> int:
+    """How many laws per chain make the predictions, for n training rows.
+
+    Examples
+    --------
+    >>> max_laws(100), max_laws(500), max_laws(2000)
+    (48, 20, 8)
+    """
+    return int(min(max(MAX_ENTRIES // max(n, 1) ** 2, MIN_LAWS), MAX_LAWS))
+
+
+def _with_few_laws(draws: ChainDraws, most: float) -> ChainDraws:
+    """The draws of at most `most` laws, evenly spread over the chain."""
     table = _laws_of(draws)
     stretch = np.concatenate([[0], np.cumsum(np.any(table[1:] != table[:-1], axis=1))])
-    if stretch[-1] < MAX_LAWS:
+    if stretch[-1] < most:
         return draws
-    return draws.where(np.isin(stretch, spread_indices(int(stretch[-1]) + 1, MAX_LAWS)))
+    return draws.where(np.isin(stretch, spread_indices(int(stretch[-1]) + 1, int(most))))
 
 
-def _basis(model: Model, kernel: Kernel) -> Basis:
+def _basis(model: Model, kernel: Kernel, largest_ratio: float) -> Basis:
+    """The eigenbasis under one law, without the directions of a smooth kernel that do not matter.
+
+    The squared covariance of f(x) with direction j is at most lam_j K(x, x), so that leaving it out changes the
+    variance of f by at most (g / sigma2)^2 lam_j K(x, x) times sigma2.
+    """
     Z = np.ascontiguousarray(add_constant(model.X[model.landmark_rows]))
-    return Basis(Z, kernel.landmark_basis, kernel.eigenvalues, kernel.sharpness)
+    basis, eigenvalues = kernel.landmark_basis, kernel.eigenvalues
+    if math.isfinite(kernel.sharpness) and model.n_rest == 0:
+        # In increasing order.
+        first = int(np.searchsorted(np.cumsum(eigenvalues) * largest_ratio**2, NEGLIGIBLE))
+        basis, eigenvalues = np.ascontiguousarray(basis[:, first:]), eigenvalues[first:].copy()
+    return Basis(Z, basis, eigenvalues, kernel.sharpness)
 
 
 def _components(model: Model, draws: ChainDraws, large: float) -> Components:

@@ -13,7 +13,7 @@ from ..engine.draws import OF_ATOMS
 from ..engine.model import capacity
 from ..engine.tree import node_ranges
 from ..parameters import MAX_ATOMS
-from ..predict.components import MAX_LAWS
+from ..predict.components import max_laws
 from .archive import Arrays, UnreadableFileError, require
 
 # Largest |log nu| and |log sigma2|, beyond any run.
@@ -100,7 +100,7 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
 def refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
     """A small file can ask for large matrices: kernels of all rows, and room for atoms."""
     n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
-    n_kernels, rank = meta["n_chains"] * (1 + MAX_LAWS), n - meta["model"]["n_rest"]
+    n_kernels, rank = meta["n_chains"] * (1 + max_laws(n)), n - meta["model"]["n_rest"]
     if not meta["model"]["infer_sharpness"] and arrays["model.relevant"].size == 0:
         n_kernels = 1
     n_bytes = 8 * (n_kernels * n * rank + 3 * meta["n_chains"] * room * (3 * room + 2 * n))
