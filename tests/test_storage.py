@@ -41,6 +41,9 @@ def test_a_round_trip_changes_no_bit(which: Callable[[], StableRegressor], tmp_p
     for name in ("alpha_", "nu_", "sigma_", "sharpness_", "relevance_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     np.testing.assert_array_equal(loaded.jumps().n_jumps, model.jumps().n_jumps)
+    assert loaded.posterior_.model.log_sigma2_floor == model.posterior_.model.log_sigma2_floor
+    for name in ("index", "kept"):
+        np.testing.assert_array_equal(getattr(loaded.posterior_.data, name), getattr(model.posterior_.data, name))
     np.testing.assert_array_equal(loaded.posterior_.f, model.posterior_.f)
     assert loaded.posterior_.convergence().rhat.tolist() == model.posterior_.convergence().rhat.tolist()
 

@@ -12,6 +12,7 @@ from ..engine.draws import ChainDraws
 from ..inputs import TrainingData, unscale_inputs
 from ..network import sign_patterns
 from .matching import match_jumps
+from .outliers import mark_outliers
 from .probability import map_boundaries
 from .result import Gaps, Jump, Jumps
 from .steps import DrawnJumps, add_up, check_limits, collect_steps, width_unit
@@ -46,7 +47,8 @@ def find_jumps(
     steps = collect_steps(data, chains, limits)
     drawn = add_up(steps, limits.size)
     d = data.X.shape[1]
-    jumps = [_summarise(data, drawn, members) for members in match_jumps(data, drawn)]
+    members = match_jumps(data, drawn)
+    jumps = mark_outliers(data, drawn, [_summarise(data, drawn, of_jump) for of_jump in members], members)
     return Jumps(
         min_size=limits.size * data.scaling.y_scale,
         max_width=limits.width * width_unit(data),
