@@ -227,6 +227,8 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("model.landmark_rows", lambda a: a - 1),
         ("model.relevant", lambda a: np.array([2])),
         ("data.X", lambda a: a.ravel()),
+        ("data.given", lambda a: a + 1),
+        ("data.given", lambda a: a[1:]),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(saved: Path, name: str, change: Callable[..., Any]) -> None:
@@ -247,6 +249,7 @@ def test_an_array_too_many_is_refused(saved: Path) -> None:
         lambda meta: meta.update(rounds=[]),
         lambda meta: meta.update(n_chains=7),
         lambda meta: meta["model"].update(n_atoms=1e12),
+        lambda meta: meta["model"].update(log_sigma2_floor=1e5),
         *(lambda meta, n=n: meta["model"].update(n_rest=n) for n in (-1, 16, 10**9, 2.0, "ab", None)),
         lambda meta: meta["rng"].pop(),
         lambda meta: meta.update(arrays=None),

@@ -81,5 +81,5 @@ def test_the_printed_form_names_the_row() -> None:
     head, first, *others, last = str(found).splitlines()
     assert "outlier" not in head + first
     assert [line.endswith("; possibly an outlier: row 20") for line in others] == [True, True]
-    assert "counted from 0" in last
+    assert "count from 0" in last
     assert found.to_dict()["jumps"][1]["possible_outliers"] == [20]

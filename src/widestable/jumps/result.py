@@ -13,7 +13,7 @@ from .._types import FloatArray, IntArray
 
 # Less probable jumps are counted but not described when the result is printed.
 LIKELY = 0.5
-ABOUT_OUTLIERS = "Two opposite jumps around one or two rows may be outliers; rows are counted from 0."
+ABOUT_OUTLIERS = "Two opposite jumps around one or two rows may be outliers; rows of the fitted data count from 0."
 
 
 @dataclass(frozen=True, eq=False)
