@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def _summarise(data: TrainingData, drawn: DrawnJumps, members: IntArray) -> Jump
     thresholds = np.quantile(distance, [0.5, *INTERVAL]) + normal @ centre
     sizes = drawn.size[members]
     plane = np.concatenate([[-thresholds[0]], normal])
-    common = {
+    common: dict[str, Any] = {
         "probability": members.size / drawn.n_draws,
         "width": float(np.median(drawn.width[members])) * width_unit(data),
         "agreement": _agreement(data, plane, drawn.h[members]),
@@ -121,7 +122,7 @@ def _summarise(data: TrainingData, drawn: DrawnJumps, members: IntArray) -> Jump
 
 
 def _on_line(
-    data: TrainingData, side: float, thresholds: FloatArray, sizes: FloatArray, common: dict[str, float]
+    data: TrainingData, side: float, thresholds: FloatArray, sizes: FloatArray, common: dict[str, Any]
 ) -> Jump:
     """With one input the location is a point, and the size is negative where f falls (`side` is -1)."""
     location, *ends = np.array([side * t for t in thresholds]) * data.scaling.x_scale[0] + data.scaling.x_mean[0]
