@@ -15,6 +15,7 @@ from tests import fits
 from widestable import Posterior, StableRegressor, fitting, storage
 from widestable.engine.draws import ChainDraws
 from widestable.engine.run import start
+from widestable.inputs import check_training
 from widestable.progress import Reporter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -63,6 +64,19 @@ def test_a_resumed_run_has_the_same_draws(how: dict[str, Any], tmp_path: Path, m
     for mine, theirs in zip(resumed.chains, whole.chains, strict=True):
         for field in fields(ChainDraws):
             np.testing.assert_array_equal(getattr(mine, field.name), getattr(theirs, field.name), field.name)
+
+
+@pytest.mark.parametrize("how", [{}, {"sharpness": None, "relevance": None}], ids=["given law", "inferred law"])
+def test_chains_start_above_the_floor_of_the_noise(how: dict[str, Any]) -> None:
+    """Repeated rows agree on their ratings, and the Gaussian limit is best without noise. A fixed sigma2 stays."""
+    x = np.repeat(np.linspace(0.0, 1.0, 20), 2)[:, None]
+    data = check_training(x, np.round(3.0 + 2.0 * np.sin(5.0 * x[:, 0])))
+    parameters = StableRegressor(random_state=0, n_chains=8, **how).get_params()
+    started = fitting.start(data, parameters)
+    assert started.model.log_sigma2_floor == pytest.approx(np.log(1.0 / 12.0 / data.scaling.y_scale**2))
+    assert all(state.log_sigma2 > started.model.log_sigma2_floor for state in started.sample.states)
+    fixed = fitting.start(data, parameters | {"sigma2": 1e-12})
+    assert {state.log_sigma2 for state in fixed.sample.states} == {np.log(1e-12 / data.scaling.y_scale**2)}
 
 
 def test_a_finished_run_is_not_sampled_again(tmp_path: Path) -> None:

@@ -156,6 +156,21 @@ def test_a_constant_y_is_predicted() -> None:
     np.testing.assert_allclose(model.predict(case.X), 7.0, atol=0.3)
 
 
+@pytest.mark.parametrize("sharpness", [np.inf, None], ids=["signs", "smooth"])
+def test_equal_outputs_keep_some_noise(sharpness: float | None) -> None:
+    """Constant y, mostly equal y, and ratings that agree wherever a row is repeated."""
+    x = np.linspace(0.0, 1.0, 20)[:, None]
+    mostly = np.where(np.arange(20) == 7, 5.0, 4.0)
+    ratings = np.repeat(np.round(3.0 + 2.0 * np.sin(5.0 * x[:, 0])), 3)
+    least = {"constant": (x, np.full(20, 7.0), 1e-8), "mostly": (x, mostly, 1e-8 * mostly.var())}
+    for X, y, floor in (*least.values(), (np.repeat(x, 3, axis=0), ratings, 1.0 / 12.0)):
+        model = fit_or_refuse(X, y, n_sweeps=300, sharpness=sharpness)
+        assert model is not None
+        assert model.posterior_.sigma2.min() >= floor * (1.0 - 1e-9)
+        np.testing.assert_allclose(model.predict(X), y, atol=0.6)
+        check_answers(model, X[:5])
+
+
 # --- Any data -----------------------------------------------------------------------------------------------
 
 ORDINARY = st.floats(-1e6, 1e6)

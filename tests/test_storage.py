@@ -41,6 +41,9 @@ def test_a_round_trip_changes_no_bit(which: Callable[[], StableRegressor], tmp_p
     for name in ("alpha_", "nu_", "sigma_", "sharpness_", "relevance_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
     np.testing.assert_array_equal(loaded.jumps().n_jumps, model.jumps().n_jumps)
+    assert loaded.posterior_.model.log_sigma2_floor == model.posterior_.model.log_sigma2_floor
+    for name in ("index", "kept"):
+        np.testing.assert_array_equal(getattr(loaded.posterior_.data, name), getattr(model.posterior_.data, name))
     np.testing.assert_array_equal(loaded.posterior_.f, model.posterior_.f)
     assert loaded.posterior_.convergence().rhat.tolist() == model.posterior_.convergence().rhat.tolist()
 
@@ -224,6 +227,8 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("model.landmark_rows", lambda a: a - 1),
         ("model.relevant", lambda a: np.array([2])),
         ("data.X", lambda a: a.ravel()),
+        ("data.given", lambda a: a + 1),
+        ("data.given", lambda a: a[1:]),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(saved: Path, name: str, change: Callable[..., Any]) -> None:
@@ -244,6 +249,7 @@ def test_an_array_too_many_is_refused(saved: Path) -> None:
         lambda meta: meta.update(rounds=[]),
         lambda meta: meta.update(n_chains=7),
         lambda meta: meta["model"].update(n_atoms=1e12),
+        lambda meta: meta["model"].update(log_sigma2_floor=1e5),
         *(lambda meta, n=n: meta["model"].update(n_rest=n) for n in (-1, 16, 10**9, 2.0, "ab", None)),
         lambda meta: meta["rng"].pop(),
         lambda meta: meta.update(arrays=None),

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 # Quantities that R-hat is told for while sampling: those that were furthest off last time.
 N_SUSPECTS = 16
+# Chains start at least so far above the floor of log sigma2.
+FLOOR_MARGIN = 0.1
 
 
 def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
@@ -62,10 +64,14 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
 
 
 def _inside_prior(state: State, model: Model) -> State:
-    """The state with alpha well inside the range of its prior, from where alone it can move."""
+    """The state with alpha and sigma2 well inside the ranges of their priors, from where alone they can move."""
     margin = 0.01 * (model.alpha_high - model.alpha_low)
     alpha = float(np.clip(state.alpha, model.alpha_low + margin, model.alpha_high - margin))
-    return state._replace(alpha=alpha) if model.infer_alpha else state
+    log_sigma2 = max(state.log_sigma2, model.log_sigma2_floor + FLOOR_MARGIN)
+    return state._replace(
+        alpha=alpha if model.infer_alpha else state.alpha,
+        log_sigma2=log_sigma2 if model.infer_sigma2 else state.log_sigma2,
+    )
 
 
 def _fixed_law(data: TrainingData, relevance: Any, sharpness: Any) -> FixedLaw:

@@ -140,8 +140,14 @@ def draw_parameters(model: Model, kernel: Kernel, rng: np.random.Generator) -> t
     if model.infer_nu:
         log_nu = model.log_nu_sd * rng.standard_normal() - kernel.log_diagonal
     if model.infer_sigma2:
-        log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
+        below = sigma2_below_floor(model)
+        log_sigma2 = math.log(math.tan(0.5 * math.pi * (below + (1.0 - below) * rng.random())))
     return alpha, log_nu, log_sigma2
+
+
+def sigma2_below_floor(model: Model) -> float:
+    """What the half-Cauchy law of sigma2 has below the floor, and the prior has not."""
+    return float(stats.halfcauchy().cdf(math.exp(model.log_sigma2_floor)))
 
 
 def draw_data(
@@ -240,7 +246,9 @@ def p_values(
     if model.infer_nu:
         found["log nu"] = stats.kstest([look.log_nu_k for look in after], stats.norm(0.0, model.log_nu_sd).cdf).pvalue
     if model.infer_sigma2:
-        found["sigma2"] = stats.kstest([look.sigma2 for look in after], stats.halfcauchy().cdf).pvalue
+        below = sigma2_below_floor(model)
+        above = (stats.halfcauchy().cdf([look.sigma2 for look in after]) - below) / (1.0 - below)
+        found["sigma2"] = stats.kstest(above, stats.uniform().cdf).pvalue
     return {name: float(p) for name, p in found.items()}
 
 

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 QUIET: dict[str, object] = {"infer_sigma2": False}
 # Parameters only where `has_atoms` is off: the atoms are there, but not moved.
 HELD: dict[str, object] = {"has_atoms": False}
+# A third of the half-Cauchy law of sigma2 is below.
+FLOOR: dict[str, object] = {"log_sigma2_floor": -0.5}
 PARAMETERS = NOTHING._replace(n_parameters=10)
 CASES = {
     "everything": Case(Plan()),
@@ -38,6 +40,7 @@ CASES = {
     "reflected pairs": Case(NOTHING._replace(n_pair_reflections=20)),
     "reflected pairs, two inputs": Case(NOTHING._replace(n_pair_reflections=20), d=2),
     "parameters, low rank": Case(PARAMETERS, low_rank=True, changes=HELD),
+    "sigma2 above a high floor, low rank": Case(PARAMETERS, low_rank=True, changes={**HELD, **FLOOR}),
     "everything, low rank, two inputs": Case(Plan(), low_rank=True, d=2),
     "everything, smooth": Case(Plan(), n_visits=1, smooth=True),
     "everything, smooth, two inputs": Case(Plan(), n_visits=1, smooth=True, relevance=True, d=2),
@@ -49,6 +52,7 @@ OF_PAIRS = NOTHING._replace(n_pair_reflections=40)
 TIGHT = Case(OF_PARAMETERS, changes={"log_nu_sd": 0.3})
 TIGHT_AND_QUIET = Case(OF_PARAMETERS, changes={"log_nu_sd": 0.3, **QUIET})
 TIGHT_AND_LOW = TIGHT._replace(low_rank=True)
+FLOORED = Case(OF_PARAMETERS, low_rank=True, changes=FLOOR)
 ATOMS, PAIRS = Case(OF_ATOMS), Case(OF_PAIRS)
 QUIET_PAIRS = Case(OF_PAIRS, changes=QUIET)
 # What a slip would make of a line of some file.
@@ -70,6 +74,13 @@ SLIPS = {
         TIGHT,
         "sigma2.py",
         "+ log_prior_log_sigma2(new) - log_prior_log_sigma2(log_sigma2)",
+        "",
+    ),
+    "no floor of sigma2": (FLOORED, "sigma2.py", "if new < model.log_sigma2_floor:", "if False:"),
+    "no floor of sigma2 in the share of the noise": (
+        FLOORED,
+        "noise_share.py",
+        " or log_sigma2_new < model.log_sigma2_floor",
         "",
     ),
     "remainder without its weight": (
@@ -140,7 +151,7 @@ def run_interpreted(package_root: Path, case: Case) -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [TIGHT_AND_QUIET, TIGHT, TIGHT_AND_LOW, ATOMS, PAIRS, QUIET_PAIRS])
+@pytest.mark.parametrize("case", [TIGHT_AND_QUIET, TIGHT, TIGHT_AND_LOW, FLOORED, ATOMS, PAIRS, QUIET_PAIRS])
 def test_uncompiled_engine_is_invariant(case: Case) -> None:
     found = run_interpreted(ROOT / "src", case)
     assert min(found.values()) >= P_VALUE / len(found)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.engine.invariance import NOTHING, Case, replicate, small_model
 from widestable.engine.priors import log_prior_alpha, log_prior_log_nu, log_prior_log_sigma2
 
 
@@ -30,3 +31,17 @@ def test_nu_is_log_normal_as_the_squared_scale_of_f() -> None:
 def test_sigma2_is_half_cauchy(log_sigma2: float) -> None:
     expected = log_sigma2 - np.logaddexp(0.0, 2.0 * log_sigma2)
     assert log_prior_log_sigma2(log_sigma2) == pytest.approx(expected)
+
+
+MOVES = {
+    "parameters, low rank": Case(NOTHING._replace(n_parameters=20), low_rank=True),
+    "law": Case(n_visits=5, smooth=True, relevance=True),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_no_move_leaves_sigma2_below_its_floor(case: str, rng: np.random.Generator) -> None:
+    floored = MOVES[case]._replace(changes={"log_sigma2_floor": -0.5})
+    pairs = [replicate(small_model(floored), floored, 1, rng) for _ in range(30)]
+    assert sum(after.sigma2 != before.sigma2 for before, after in pairs) > 10
+    assert min(after.sigma2 for _, after in pairs) >= math.exp(-0.5)

@@ -70,3 +70,14 @@ def test_an_oblique_plane_in_four_inputs() -> None:
     assert jump.location / np.linalg.norm(jump.direction) == pytest.approx(0.2, abs=0.15)
     assert jump.size == pytest.approx(4.0, abs=0.4)
     assert model.jump_probability([2.0 * w], [-2.0 * w], size=2.0)[0] > 0.95
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(1, (20,)), (5, ())], ids=["an outlier", "a plateau"])
+def test_outliers_are_marked_and_plateaus_are_not(n_rows: int, expected: tuple[int, ...]) -> None:
+    """Eight noise s.d. above the others; the example of docs/jumps.md."""
+    x, rows = np.linspace(0.0, 10.0, 80), np.arange(80)
+    y = 3.0 * (x > 6.0) + 4.0 * ((rows >= 20) & (rows < 20 + n_rows))
+    y = y + 0.5 * np.random.default_rng(0).standard_normal(80)
+    model = StableRegressor(random_state=0, n_sweeps=1500, n_chains=2).fit(x[:, None], y)
+    sure = [jump for jump in model.jumps() if jump.probability > 0.9]
+    assert [jump.possible_outliers for jump in sure] == [expected, expected, ()]

@@ -4,12 +4,14 @@ import html.parser
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests import fits
 from tests.report.pages import HOSTILE, model_of, page_of
+from widestable.jumps import Jump, Jumps
 from widestable.report import About, build, build_report, judge
 from widestable.report.charts import histogram, short
 from widestable.report.fits import clip_line
@@ -95,6 +97,19 @@ def test_the_jump_threshold_and_weights_are_shown() -> None:
     text = build_report(model, X, y, About("y", ("a", "b")), size=1.25, weight=np.ones(40))
     assert "larger than 1.25 and narrower than" in text
     assert "<td>weight</td>" in text
+
+
+def test_possible_outliers_are_noted_beside_their_jumps() -> None:
+    jump = Jump(0.9, 2.0, (1.8, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0)
+    pair = (jump, replace(jump, location=1.9, possible_outliers=(20,)))
+    for names in (("a",), ("a", "b")):
+        directed = tuple(replace(jump, direction=np.ones(len(names))) for jump in pair)
+        found = Jumps(1.0, 1.0, np.full(3, 2), directed, names, np.zeros(len(names)))
+        text = "".join(build._jumps(found, names))
+        assert text.count("<th>Note</th>") == 1
+        assert re.findall("<td>(possibly.*?)?</td></tr>", text) == ["", "possibly an outlier: row 20"]
+        assert "count from 0" in text
+        assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1]), names))
 
 
 def test_fixed_parameters_have_no_chart() -> None:

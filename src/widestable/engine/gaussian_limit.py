@@ -78,10 +78,13 @@ class Scales(NamedTuple):
         Standard deviation of log rho, the log length of the vector of relevances.
     log_nu : float
         Standard deviation of log(nu k), with k the mean of K(x, x) over the rows.
+    log_sigma2_floor : float
+        The prior of log sigma2 is truncated here.
     """
 
     relevance: float = 1.0
     log_nu: float = 1.5
+    log_sigma2_floor: float = -math.inf
 
 
 def log_posterior(theta: FloatArray, rows: Rows, known: Known, scales: Scales) -> tuple[float, FloatArray]:

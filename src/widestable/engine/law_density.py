@@ -80,6 +80,8 @@ def log_prior(model: Model, place: Place, log_diagonal: float) -> float:
     value = log_prior_of_law(model, place.law)
     if model.infer_alpha and not model.alpha_low < place.alpha < model.alpha_high:
         return -math.inf
+    if model.infer_sigma2 and place.log_sigma2 < model.log_sigma2_floor:
+        return -math.inf
     if model.infer_nu:
         value -= 0.5 * ((place.log_nu + log_diagonal) / model.log_nu_sd) ** 2
     if model.infer_sigma2:

@@ -65,6 +65,7 @@ class Model(NamedTuple):
     alpha_high: float
     log_nu_sd: float
     relevance_scale: float  # s.d. of the log of the common scale of the relevances
+    log_sigma2_floor: float  # the prior of log sigma2 is truncated here
 
 
 class Rank(NamedTuple):
@@ -148,6 +149,8 @@ def make_model(
         alpha_high=priors.alpha[1],
         log_nu_sd=priors.log_nu_sd,
         relevance_scale=priors.relevance_scale,
+        # Finite, so that files can hold it, even if y is 1e-300 and not standardised.
+        log_sigma2_floor=math.log(max(data.least_variance, np.finfo(np.float64).tiny)),
     )
 
 

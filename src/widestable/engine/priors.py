@@ -21,7 +21,7 @@ def log_prior_log_nu(log_nu, kernel, model):
 
 @kernel
 def log_prior_log_sigma2(log_sigma2):
-    """sigma2 ~ half-Cauchy(0, 1), with the factor sigma2 of the logarithm."""
+    """sigma2 ~ half-Cauchy(0, 1), with the factor sigma2 of the logarithm; moves reject what is below its floor."""
     # log(s / (1 + s^2)) written so that neither large nor small s overflows.
     x = abs(log_sigma2)
     return -x - math.log1p(math.exp(-2.0 * x))

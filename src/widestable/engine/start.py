@@ -209,7 +209,7 @@ def climb(start: FloatArray, rows: Rows, known: Known, scales: Scales) -> Optimu
     is_free = np.append(np.full(d, known.log_relevance is None), [value is None for value in known[1:]])
     bounds = np.array(
         [(-LOG_RELEVANCE_LIMIT, LOG_RELEVANCE_LIMIT)] * d
-        + [(LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH), LOG_NU_RANGE, LOG_SIGMA2_RANGE]
+        + [(LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH), LOG_NU_RANGE, _range_of_log_sigma2(scales.log_sigma2_floor)]
     )
     theta = start.copy()
 
@@ -224,6 +224,12 @@ def climb(start: FloatArray, rows: Rows, known: Known, scales: Scales) -> Optimu
         theta[is_free] = minimize(loss, free, jac=True, method="L-BFGS-B", bounds=bounds[is_free], options=options).x
     value = log_posterior(theta, rows, known, scales)[0]
     return Optimum(theta[:d], theta[LOG_SHARPNESS], theta[LOG_NU], theta[LOG_SIGMA2], value)
+
+
+def _range_of_log_sigma2(floor: float) -> tuple[float, float]:
+    """Where to search: above the floor of the prior, which is high where y is in small units and not standardised."""
+    low, high = LOG_SIGMA2_RANGE
+    return max(low, floor), max(high, floor + high - low)
 
 
 def _jittered(optimum: Optimum, known: Known, rng: np.random.Generator) -> Optimum:
@@ -283,7 +289,7 @@ def start_inferred_law(
         log_nu=None if nu is None else math.log(nu),
         log_sigma2=None if sigma2 is None else math.log(sigma2),
     )
-    scales = Scales(model.relevance_scale, model.log_nu_sd)
+    scales = Scales(model.relevance_scale, model.log_nu_sd, model.log_sigma2_floor)
     optima = gaussian_limit_optima(rows, known, scales, rng)
     if model.relevant.size == 0 and not model.infer_sharpness:
         starts = [optima[0]] * len(rngs)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray
 from .checks import check_outputs, check_rows, check_weights, names_of
+from .rounding import least_noise_variance
 from .rows import near_together
 from .scaling import Scaling, constant_columns, exact_dot, measure, no_scaling, scale_inputs, scale_outputs
 
@@ -46,6 +47,8 @@ class TrainingData:
         How to get back to the user's units.
     feature_names : tuple of str or None
         Names of the columns, if the input had any.
+    least_variance : float
+        Floor of the noise variance: a small part of the variance of y, and what rounding adds (`rounding.py`).
     """
 
     X: FloatArray
@@ -57,6 +60,7 @@ class TrainingData:
     ss_within: float
     scaling: Scaling
     feature_names: tuple[str, ...] | None
+    least_variance: float = 0.0
 
 
 def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bool = True) -> TrainingData:
@@ -93,7 +97,10 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
     weight = check_weights(sample_weight, len(rows))
     kept = weight > 0.0
     rows, outputs, weight = rows[kept], outputs[kept], weight[kept]
-    scaling = measure(rows, outputs, weight) if standardize else no_scaling(rows.shape[1])
+    measured = measure(rows, outputs, weight)
+    scaling = measured if standardize else no_scaling(rows.shape[1])
+    # Divided by itself the scale is exactly 1, whatever the units of y.
+    spread = measured.y_scale / scaling.y_scale
     if standardize:
         rows = np.where(constant_columns(rows), scaling.x_mean, rows)
     return _merge(
@@ -103,6 +110,7 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
         kept=kept,
         scaling=scaling,
         feature_names=names_of(X),
+        least_variance=least_noise_variance(outputs / scaling.y_scale, weight, spread),
     )
 
 

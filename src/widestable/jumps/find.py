@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..engine.draws import ChainDraws
 from ..inputs import TrainingData, unscale_inputs
 from ..network import sign_patterns
 from .matching import match_jumps
+from .outliers import mark_outliers
 from .probability import map_boundaries
 from .result import Gaps, Jump, Jumps
 from .steps import DrawnJumps, add_up, check_limits, collect_steps, width_unit
@@ -46,7 +48,8 @@ def find_jumps(
     steps = collect_steps(data, chains, limits)
     drawn = add_up(steps, limits.size)
     d = data.X.shape[1]
-    jumps = [_summarise(data, drawn, members) for members in match_jumps(data, drawn)]
+    members = match_jumps(data, drawn)
+    jumps = mark_outliers(data, drawn, [_summarise(data, drawn, of_jump) for of_jump in members], members)
     return Jumps(
         min_size=limits.size * data.scaling.y_scale,
         max_width=limits.width * width_unit(data),
@@ -97,7 +100,7 @@ def _summarise(data: TrainingData, drawn: DrawnJumps, members: IntArray) -> Jump
     thresholds = np.quantile(distance, [0.5, *INTERVAL]) + normal @ centre
     sizes = drawn.size[members]
     plane = np.concatenate([[-thresholds[0]], normal])
-    common = {
+    common: dict[str, Any] = {
         "probability": members.size / drawn.n_draws,
         "width": float(np.median(drawn.width[members])) * width_unit(data),
         "agreement": _agreement(data, plane, drawn.h[members]),
@@ -119,7 +122,7 @@ def _summarise(data: TrainingData, drawn: DrawnJumps, members: IntArray) -> Jump
 
 
 def _on_line(
-    data: TrainingData, side: float, thresholds: FloatArray, sizes: FloatArray, common: dict[str, float]
+    data: TrainingData, side: float, thresholds: FloatArray, sizes: FloatArray, common: dict[str, Any]
 ) -> Jump:
     """With one input the location is a point, and the size is negative where f falls (`side` is -1)."""
     location, *ends = np.array([side * t for t in thresholds]) * data.scaling.x_scale[0] + data.scaling.x_mean[0]

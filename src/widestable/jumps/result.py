@@ -13,6 +13,7 @@ from .._types import FloatArray, IntArray
 
 # Less probable jumps are counted but not described when the result is printed.
 LIKELY = 0.5
+ABOUT_OUTLIERS = "Two opposite jumps around one or two rows may be outliers; rows of the fitted data count from 0."
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,9 @@ class Jump:
     agreement : float
         Mean fraction of the training rows, by weight, that the hyperplanes of the draws put on the same side as this
         one does.
+    possible_outliers : tuple of int
+        Rows of the given data, counted from 0, if this jump and one of opposite sign and similar size have only these
+        one or two rows between them. Empty for other jumps.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Jump:
     size_interval: tuple[float, float]
     width: float
     agreement: float
+    possible_outliers: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, for JSON."""
@@ -68,6 +73,7 @@ class Jump:
             "size_interval": list(self.size_interval),
             "width": self.width,
             "agreement": self.agreement,
+            "possible_outliers": list(self.possible_outliers),
         }
 
 
@@ -203,13 +209,15 @@ class Jumps:
         likely = [jump for jump in self.found if jump.probability >= LIKELY]
         lines = [f"{what}: {counts}", *map(self.describe, likely)]
         n_others = len(self.found) - len(likely)
-        return "\n".join(lines + [f"  and {n_others} less probable, each in 20% to 50% of the draws"] * (n_others > 0))
+        lines += [f"  and {n_others} less probable, each in 20% to 50% of the draws"] * (n_others > 0)
+        return "\n".join(lines + [f"  {ABOUT_OUTLIERS}"] * any(jump.possible_outliers for jump in likely))
 
     def describe(self, jump: Jump) -> str:
         """One line of text about a jump."""
         low, high = jump.size_interval
         size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
         size += f", {jump.width:.2g} wide" if jump.width > 0.0 else ""
+        size += f"; {outliers_in_words(jump)}" if jump.possible_outliers else ""
         if len(self.names) > 1:
             return f"  where {plane_in_words(jump, self.names, self.centre)}: {size}"
         where, left, right = places_in_words(jump)
@@ -247,6 +255,24 @@ def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None
         text += f" {sign} " if text else sign
         text += f"{abs(coefficient):.3g} {centred}"
     return f"{text} > {places_in_words(jump)[0]}"
+
+
+def outliers_in_words(jump: Jump) -> str:
+    """Which rows this jump and its opposite may owe to outliers; nothing for other jumps.
+
+    Examples
+    --------
+    >>> jump = Jump(1.0, 2.0, (1.9, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, possible_outliers=(20,))
+    >>> outliers_in_words(jump), outliers_in_words(replace(jump, possible_outliers=(3, 4)))
+    ('possibly an outlier: row 20', 'possibly outliers: rows 3 and 4')
+    """
+    match jump.possible_outliers:
+        case ():
+            return ""
+        case (row,):
+            return f"possibly an outlier: row {row}"
+        case rows:
+            return f"possibly outliers: rows {' and '.join(map(str, rows))}"
 
 
 def places_in_words(jump: Jump) -> tuple[str, str, str]:

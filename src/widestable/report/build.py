@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 from ..jumps import Jump, Jumps
-from ..jumps.result import LIKELY, places_in_words, plane_in_words
+from ..jumps.result import ABOUT_OUTLIERS, LIKELY, outliers_in_words, places_in_words, plane_in_words
 from ..regressor import StableRegressor
 from . import page
 from .charts import Chart, safe
@@ -166,10 +166,14 @@ def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
         head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
         places = [places_in_words(jump) for jump in jumps]
         rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
-        return [page.paragraph(what), page.table(head, rows, faint)]
-    head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-    names = tuple(safe(name) for name in inputs)
-    rows = [[f"{i + 1}. {_plane(j, names, jumps.centre)}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+    else:
+        head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
+        names = tuple(safe(name) for name in inputs)
+        planes = [_plane(jump, names, jumps.centre) for jump in jumps]
+        rows = [[f"{i + 1}. {planes[i]}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+    if any(jump.possible_outliers for jump in jumps):
+        what += f" {ABOUT_OUTLIERS}"
+        head, rows = [*head, "Note"], [[*row, outliers_in_words(j)] for row, j in zip(rows, jumps, strict=True)]
     return [page.paragraph(what), page.table(head, rows, faint)]
 
 

@@ -19,7 +19,7 @@ from .archive import Arrays, UnreadableFileError, require
 # Largest |log nu| and |log sigma2|, beyond any run.
 MAX_LOG = 1e4
 # Arrays of whole numbers.
-COUNTS = ("rows", ".n_atoms", ".tally", ".relevant")
+COUNTS = ("rows", ".given", ".n_atoms", ".tally", ".relevant")
 # Arrays that may hold infinity, the sharpness of sign units.
 MAY_BE_INFINITE = (".parameters", ".sharpness")
 
@@ -29,7 +29,7 @@ def check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     n, d = arrays["data.X"].shape
     n_rows, m = arrays["model.rows"].size, arrays["model.landmark_rows"].size
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
-    expected |= {"model.rows": (n_rows,), "model.landmark_rows": (m,)}
+    expected |= {"data.given": (arrays["data.given"].size,), "model.rows": (n_rows,), "model.landmark_rows": (m,)}
     expected["model.node_rows"] = (len(arrays["model.node_rows"]), 2)
     expected["model.relevant"] = (arrays["model.relevant"].size,)
     for c in range(meta["n_chains"]):
@@ -67,6 +67,8 @@ def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
     nodes = arrays["model.node_rows"]
     require(n > 0 and len(meta["rounds"]) > 0 and all(n_draws > 0 for _, n_draws in meta["rounds"]), "counts")
     require(bool(np.all((rows >= 0) & (rows < n))), "stored rows")
+    given = np.unique(arrays["data.given"])
+    require(np.array_equal(given[given != -1], np.arange(n)), "the rows that were given")
     relevant, d = arrays["model.relevant"], arrays["data.X"].shape[1]
     require(bool(np.all((relevant >= 0) & (relevant < d))), "inputs whose relevance is inferred")
     landmarks = arrays["model.landmark_rows"]
@@ -82,6 +84,7 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     positive = [arrays[f"data.{name}"] for name in ("weight", "x_scale")]
     positive.append(np.array([meta["y_scale"], meta["n_observations"], meta["thin"], meta["n_sweeps"]], dtype=float))
     require(all(bool(np.all((part > 0.0) & np.isfinite(part))) for part in positive), "weights, scales or counts")
+    require(abs(meta["model"]["log_sigma2_floor"]) < MAX_LOG, "the floor of sigma2")
     require(math.isfinite(meta["y_mean"]) and 0.0 <= meta["ss_within"] < math.inf, "the mean of y or its spread")
     counts = [meta["n_chains"], meta["thin"], meta["n_sweeps"], *(n for round_ in meta["rounds"] for n in round_)]
     require(all(type(n) is int and n > 0 for n in counts), "numbers of chains, sweeps or draws")

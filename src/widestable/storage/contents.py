@@ -34,6 +34,10 @@ def arrays_of(posterior: Posterior) -> Arrays:
     data, model = posterior.data, posterior.model
     arrays: Arrays = {f"data.{name}": getattr(data, name) for name in OF_DATA}
     arrays |= {"data.x_mean": data.scaling.x_mean, "data.x_scale": data.scaling.x_scale}
+    # The distinct row of each given row, -1 for rows of weight zero.
+    given = np.full(data.kept.size, -1, dtype=np.int64)
+    given[data.kept] = data.index
+    arrays["data.given"] = given
     arrays |= {f"model.{name}": getattr(model, name) for name in OF_MODEL}
     for c, (draws, state) in enumerate(zip(posterior.chains, posterior.sample.states, strict=True)):
         arrays |= {f"chain{c}.{field.name}": getattr(draws, field.name) for field in fields(ChainDraws)}
@@ -103,17 +107,18 @@ def posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
 
 
 def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
-    """The distinct rows; which given row was which is not kept."""
-    n = len(arrays["data.X"])
+    """The distinct rows, and which given row is which."""
+    given = arrays["data.given"]
     scaling = Scaling(arrays["data.x_mean"], arrays["data.x_scale"], meta["y_mean"], meta["y_scale"])
     return TrainingData(
         **{name: arrays[f"data.{name}"] for name in OF_DATA},
-        index=np.arange(n),
-        kept=np.ones(n, dtype=bool),
+        index=given[given >= 0].astype(np.intp),
+        kept=given >= 0,
         n_observations=meta["n_observations"],
         ss_within=meta["ss_within"],
         scaling=scaling,
         feature_names=None if meta["feature_names"] is None else tuple(meta["feature_names"]),
+        least_variance=math.exp(meta["model"]["log_sigma2_floor"]),
     )
 
 

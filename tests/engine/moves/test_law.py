@@ -35,6 +35,7 @@ SHARPNESS = pytest.mark.parametrize("sharpness", [math.inf, 0.7, 20.0])
 # --- Invariance ------------------------------------------------------------------------------------------
 
 SIGN, SMOOTH = {"relevance": True}, {"relevance": True, "smooth": True}
+FLOOR = {"log_sigma2_floor": -0.5}
 CASES = {
     "sign units, one input": Case(n_visits=5, **SIGN),
     "sign units, two inputs": Case(n_visits=5, d=2, **SIGN),
@@ -43,13 +44,14 @@ CASES = {
     "smooth units, two inputs": Case(n_visits=5, d=2, **SMOOTH),
     "smooth units, five inputs": Case(n_visits=5, d=5, **SMOOTH),
     "sharpness alone": Case(n_visits=5, smooth=True),
+    "sigma2 above a high floor": Case(n_visits=5, changes=FLOOR, **SMOOTH),
     "nu fixed": Case(n_visits=5, d=2, changes={"infer_nu": False}, **SMOOTH),
     "between sweeps": Case(NOTHING._replace(n_parameters=2, n_passes=1), n_visits=1, d=2, **SMOOTH),
 }
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("case", [name for name in CASES if "units" in name])
+@pytest.mark.parametrize("case", [name for name in CASES if "units" in name or "floor" in name])
 def test_prior_is_invariant(case: str, rng: np.random.Generator) -> None:
     check_invariance(CASES[case]._replace(n_visits=2), 500, rng)
 
@@ -139,6 +141,11 @@ SLIPS = {
         "numbers[active] += step * (factor @ momentum) + 0.3 * step",
     ),
     "no prior of sigma2 in a path": (OF_SMOOTH, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
+    "no floor of sigma2 in a path": (
+        OF_SMOOTH._replace(changes=FLOOR),
+        "model.infer_sigma2 and place.log_sigma2 < model.log_sigma2_floor",
+        "False",
+    ),
     "alpha left behind": (OF_SMOOTH, "alpha=place.alpha", "alpha=chain.alpha"),
     "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
 }

@@ -34,7 +34,7 @@ def move_noise_share(chain, model, work, rng, step):
     # g is proportional to nu.
     noise = math.exp(log_remainder_of_one(alpha, log_nu, model.n_atoms)) * kernel.rest_eigenvalue
     log_sigma2_new, log_jacobian = take_up(log_sigma2, noise * (1.0 - math.exp(change)))
-    if log_sigma2_new == -math.inf:
+    if log_sigma2_new == -math.inf or log_sigma2_new < model.log_sigma2_floor:
         return 0
     for i in range(chain.n_groups):
         work.log_group_scale[i] = chain.log_group_scale[i] + change

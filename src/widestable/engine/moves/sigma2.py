@@ -13,6 +13,8 @@ def move_sigma2(chain, model, work, rng, step):
     """Random walk on log sigma2; returns 1 when accepted."""
     log_sigma2 = chain.log_sigma2
     new = log_sigma2 + step * rng.standard_normal()
+    if new < model.log_sigma2_floor:
+        return 0
     value = log_likelihood(chain, model, work, chain.alpha, chain.log_nu, new, chain.log_group_scale)
     log_ratio = value - chain.log_likelihood + log_prior_log_sigma2(new) - log_prior_log_sigma2(log_sigma2)
     if not accept(rng, log_ratio):
