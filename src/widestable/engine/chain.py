@@ -348,9 +348,15 @@ def make_work(model: Model, kernel: Kernel) -> Work:
         log_chances=np.zeros(model.spike_log_c.size),
         constant=constant,
         saved=Saved(
-            *(0.0, 0.0, 0.0, 0),
-            *(np.zeros((M, width)), np.zeros(M)),
-            *(0, np.zeros(n_spikes, np.int64), np.zeros(n_spikes)),
+            alpha=0.0,
+            log_nu=0.0,
+            log_sigma2=0.0,
+            n_atoms=0,
+            h=np.zeros((M, width)),
+            log_mark=np.zeros(M),
+            n_spikes=0,
+            spike=np.zeros(n_spikes, np.int64),
+            log_c=np.zeros(n_spikes),
         ),
     )
 

@@ -15,8 +15,8 @@ from .._types import FloatArray, IntArray
 from ..stable import log_remainder_of_one, log_scale_of_mark
 from .loose import log_scale
 from .model import Model, capacity
+from .observations import log_prior_of_spikes
 from .priors import log_prior
-from .spikes import log_prior_of_spikes
 from .system import LOG_TINY, log_sum
 
 OF_ATOMS = ("h", "log_mark", "size")
@@ -147,7 +147,7 @@ def make_buffers(model: Model, n_draws: int) -> Buffers:
 
 
 def pack(buffers: Buffers, relevance: FloatArray, sharpness: float, log_prior: float) -> ChainDraws:
-    """Copy the atoms and spikes that are there out of the padded buffers, and add the log prior of the law of these draws.
+    """Copy the atoms and spikes out of the padded buffers, and add the log prior of the law of these draws.
 
     Chains know hyperplanes of rows (1, r * x); stored draws know them in the space of the inputs.
     """

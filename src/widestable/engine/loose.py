@@ -11,7 +11,7 @@ import math
 from .._algebra import dot, row_dot
 from .._jit import inner_kernel
 from ..stable import log_scale_of_one
-from .spikes import add_within_of_loose, squares_within
+from .observations import add_within_of_loose, squares_within
 from .system import inverse_scale, invert_again, log_sum, put_in, take_out
 
 # Below this part of t'Pt the subtraction that makes `a` loses digits, and a sum of squares takes its place.

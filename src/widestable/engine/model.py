@@ -17,8 +17,8 @@ MAX_DENSE_ROWS = 2000
 # Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
 # more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
 MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
-# Prior of outliers: the probability of one is Beta(1/2, 25), and its variance over that of the noise is log-uniform on a
-# grid. Its upper end is there for typing errors of 1000 standard deviations.
+# Prior of outliers: the probability of one is Beta(1/2, 25), and its variance over that of the noise is log-uniform on
+# a grid. Its upper end is there for typing errors of 1000 standard deviations.
 SPIKE_A, SPIKE_B = 0.5, 25.0
 SPIKE_LOG_C, N_SPIKE_C = (math.log(10.0), math.log(1e6)), 16
 

@@ -3,7 +3,7 @@
 In the eigenbasis of the weighted kernel the covariance of y is `diag(1/p) + T' V T` with one row of T
 for each distinct pattern (a *group* of atoms, whose scales add up). With `S = T P T'` and `M = V^-1 + S` the chain
 keeps S, u = T P y and R = M^-1, and takes groups out of R and puts them back in O(G^2). Outlying observations are
-groups too (`spikes`), which come before those of the atoms.
+groups too (`observations`), which come before those of the atoms.
 
 Outside the leading r dimensions p is a constant, the rest's precision q. There x'Py is q times x'Wy over the rows, less
 its part in those dimensions; so `precision` holds p - q, and q times an inner product over the rows is added. With
@@ -17,7 +17,7 @@ import math
 from .._algebra import cholesky, dot, dot3, inverse_from_cholesky, row_dot, solve_lower
 from .._jit import inner_kernel
 from ..stable import log_remainder_of_one, log_scale_of_one
-from .spikes import add_within
+from .observations import add_within
 
 # Scales below exp(-600) are nothing to float64; clamping them keeps 1/v finite.
 LOG_TINY = -600.0

@@ -167,9 +167,7 @@ def check_new_rows(
 # --- Merging ---------------------------------------------------------------------------------------------
 
 
-def _merge(
-    X: FloatArray, y: FloatArray, weight: FloatArray, *, kept: NDArray[np.bool_], **fields: Any
-) -> TrainingData:
+def _merge(X: FloatArray, y: FloatArray, weight: FloatArray, *, kept: NDArray[np.bool_], **fields: Any) -> TrainingData:
     """Merge repeated rows; the likelihood needs their mean, total weight and sum of squares within."""
     order = np.lexsort((weight, y, *X.T[::-1]))
     X, y, weight = X[order], y[order], weight[order]

@@ -33,7 +33,7 @@ from ..law_density import (
 )
 from ..law_likelihood import view
 from ..model import Model
-from ..spikes import inflate
+from ..observations import inflate
 from ..sweep import rebuild
 from .accept import accept
 

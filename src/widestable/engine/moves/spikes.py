@@ -1,9 +1,9 @@
 """Which observations are outliers: each is taken out in turn and drawn anew, off or on with some c.
 
 Given all others this is a Gibbs step, because the size of a spike is integrated out and c is on a grid. The probability
-p of an outlier is integrated out too: with k other spikes among n observations the odds are `(k + a) / (n - 1 - k + b)`.
-An observation is judged by the system as it is now, with all earlier changes in it: two of one row would otherwise both
-explain the same deviation.
+p of an outlier is integrated out too: with k other spikes the odds are `(k + a) / (n - 1 - k + b)`. An observation is
+judged by the system as it is now, with all earlier changes in it: two of one row would otherwise both explain the same
+deviation.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def inflate(model: Model, spikes: Spikes) -> tuple[Model, float]:
     shrink = np.ones(given.size)
     shrink[spikes.observation] += given[spikes.observation] * np.exp(spikes.log_c)
     w = given / shrink
-    weight = np.bincount(model.obs_row, w, n)
+    weight = np.bincount(model.obs_row, w, n).astype(float)
     from_mean = model.obs_y - model.row_y[model.obs_row]
     shift = np.bincount(model.obs_row, w * from_mean, n) / weight
     row_y = model.row_y + shift
