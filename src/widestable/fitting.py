@@ -17,6 +17,7 @@ from .engine.chain import State, start_state
 from .engine.kernel import Law
 from .engine.model import Model, Priors, make_model
 from .engine.run import Sample, Setup
+from .engine.screen import find_outliers, spikes_at
 from .engine.start import FixedLaw, start_inferred_law
 from .inputs import TrainingData
 from .posterior import Posterior
@@ -53,11 +54,14 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
     law = _fixed_law(data, parameters["relevance"], parameters["sharpness"])
     infers: dict[str, Any] = {"infer_relevance": law.relevance is None, "sharpness": law.sharpness}
     priors = Priors(**(parameters["priors"] or {}))
+    infers["has_spikes"] = parameters["noise"] == "outliers"
     model = make_model(data, n_atoms=float(parameters["n_atoms"]), priors=priors, **infers, **fixed)
     *seeds, extra = make_seeds(parameters["random_state"], int(parameters["n_chains"]) + 1)
     rngs = [np.random.default_rng(seed) for seed in seeds]
     if law.relevance is not None and law.sharpness is not None:
         states = [start_state(model, Law(law.relevance, law.sharpness), rng, **fixed) for rng in rngs]
+        outliers = find_outliers(model)
+        states = [state._replace(spikes=spikes_at(model, outliers, state.log_sigma2)) for state in states]
     else:
         states = start_inferred_law(model, law, rngs, np.random.default_rng(extra), **fixed)
     return Posterior(data, model, run.start([_inside_prior(state, model) for state in states]))

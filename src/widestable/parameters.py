@@ -98,6 +98,11 @@ RULES = {
         '"equal", None, or numbers between exp(-9) and exp(9)',
         "leave it out for the law of the paper, pass None to infer it, or one number per input",
     ),
+    "noise": Rule(
+        lambda v: isinstance(v, str) and v in ("normal", "outliers"),
+        '"normal" or "outliers"',
+        'leave it out for the noise of the paper, or pass "outliers" when a few observations may be far off',
+    ),
     "priors": Rule(
         lambda v: v is None or _are_priors(v),
         "None or a dict with some of alpha = (low, high) inside (0, 2), log_nu_sd > 0 and relevance_scale > 0",

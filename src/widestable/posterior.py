@@ -70,12 +70,8 @@ class Posterior:
     ['alpha', 'nu', 'sigma2', 'sharpness', 'relevance of x1']
     >>> bool(posterior.acceptance().loc["birth"].between(0.0, 1.0).all())
     True
-    >>> posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
-    {'x1': 1.0}
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
-    >>> bool(posterior.convergence().rhat.max() < 1.05)
-    True
     """
 
     data: TrainingData
@@ -149,6 +145,11 @@ class Posterior:
     def n_atoms(self) -> IntArray:
         """Atoms above the threshold, shape (chains, draws)."""
         return np.stack([draws.n_atoms for draws in self.chains])
+
+    @property
+    def outlier_probability(self) -> FloatArray:
+        """Probability that each given row is an outlier, shape (n_given,); NaN for rows of weight 0."""
+        return summaries.outlier_probability(self)
 
     @property
     def inferred(self) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     sharpness : float or None
         Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
         for smooth ones; None to infer it.
+    noise : "normal" or "outliers"
+        Normal, as in the paper, or with a few observations much further off. See `posterior_.outlier_probability`.
     relevance : "equal", None or array-like of shape (d,)
         How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
         is the law of the paper, one for each; None infers it; an array fixes it.
@@ -53,7 +55,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_atoms : float
         Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
     standardize : bool
-        Give X and y mean 0 and s.d. 1 inside. The priors of nu and sigma2 are on that scale.
+        Give X and y mean 0 and s.d. 1 inside (with outliers, robust ones of y). The priors are on that scale.
     n_chains : int
         Independent chains; several show whether they agree.
     n_sweeps : int or None
@@ -70,8 +72,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     alpha_, nu_, sigma_, sharpness_ : float
-        Posterior medians; `sigma_` is the noise s.d. `alpha_` and `nu_` are only weakly identified together: read them
-        as a pair.
+        Posterior medians; `sigma_` is the noise s.d. Read `alpha_` and `nu_` as a pair: each alone is hardly known.
     relevance_ : ndarray of shape (d,)
         Posterior medians of the relevance of each input.
     posterior_ : Posterior
@@ -116,6 +117,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sigma2: float | None = None,
         sharpness: float | None = np.inf,
         relevance: Any = "equal",
+        noise: str = "normal",
         priors: dict[str, Any] | None = None,
         n_atoms: float = 30,
         standardize: bool = True,
@@ -131,6 +133,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.sigma2 = sigma2
         self.sharpness = sharpness
         self.relevance = relevance
+        self.noise = noise
         self.priors = priors
         self.n_atoms = n_atoms
         self.standardize = standardize
@@ -167,7 +170,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = self.get_params(deep=False)
         check_parameters(parameters)
-        data = check_training(X, y, sample_weight, standardize=self.standardize)
+        data = check_training(X, y, sample_weight, standardize=self.standardize, robust=self.noise == "outliers")
         check_units(data, parameters)
         validate_data(self, X, skip_check_array=True)
         logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)
@@ -200,8 +203,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         check_is_fitted(self)
-        posterior: Posterior = self.posterior_
-        sample = replace(posterior.sample, converged=None, interrupted=False)
+        sample: Sample = replace(self.posterior_.sample, converged=None, interrupted=False)
         if n_sweeps is not None:
             check_count("n_sweeps", n_sweeps, sample.thin)
 
@@ -210,7 +212,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 return run.sample_until_converged(sample, setup, sample.n_sweeps + int(self.max_sweeps))
             return run.add_sweeps(sample, setup, int(n_sweeps))
 
-        return self._fit_rounds(replace(posterior, sample=sample), rounds)
+        return self._fit_rounds(replace(self.posterior_, sample=sample), rounds)
 
     def _fit_rounds(
         self,
@@ -367,8 +369,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The file.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        storage.write(path, self.posterior_, self.get_params(deep=False), names)
+        storage.write(path, self.posterior_, self.get_params(deep=False), getattr(self, "feature_names_in_", None))
         logger.info("Saved %r to %s", self.posterior_, os.fspath(path))
 
     @classmethod

@@ -26,6 +26,7 @@ from widestable.engine.chain import (
     N_OTHERS,
     N_PATH_KINDS,
     Chain,
+    Spikes,
     Tuning,
     draw_atoms,
     make_chain,
@@ -46,7 +47,7 @@ from widestable.network import unit_patterns
 ALPHA_LOW, ALPHA_HIGH = 0.7, 1.9
 N_ATOMS = 4.0
 N_EXTRA = 3
-NOTHING = Plan(n_parameters=0, n_births=0, n_passes=0, n_pairs=0, n_pair_reflections=0)
+NOTHING = Plan(n_parameters=0, n_births=0, n_passes=0, n_pairs=0, n_pair_reflections=0, n_spikes=0)
 ROWS = np.array(
     [
         [-1.3, 0.4, 0.7, -0.3, 1.1],
@@ -77,6 +78,10 @@ class Case(NamedTuple):
         Whether the units are smooth with an inferred sharpness.
     relevance : bool
         Whether the relevance of each input is inferred.
+    spikes : bool
+        Whether observations may be outliers; two of them are in one row.
+    n_rows : int
+        Number of distinct rows.
     low_rank : bool
         Whether only two eigenvectors are kept, with a tree over the rows.
     changes : mapping
@@ -89,6 +94,8 @@ class Case(NamedTuple):
     smooth: bool = False
     relevance: bool = False
     low_rank: bool = False
+    spikes: bool = False
+    n_rows: int = 5
     changes: Mapping[str, object] = {}
 
 
@@ -105,11 +112,16 @@ class Look(NamedTuple):
     tilt: np.ndarray
     norm2: np.ndarray
     log_likelihood: float
+    spike: np.ndarray
+    log_c: np.ndarray
 
 
 def small_model(case: Case) -> Model:
-    """Five distinct rows, one of them weighted, with all parameters inferred."""
-    data = check_training(ROWS[:, : case.d], np.zeros(5), [1.0, 1.0, 2.5, 1.0, 1.0], standardize=False)
+    """A few distinct rows, one of them weighted, with all parameters inferred."""
+    X, y, weight = ROWS[: case.n_rows, : case.d], np.zeros(case.n_rows), np.array([1.0, 1.0, 2.5, 1.0, 1.0])
+    if case.spikes and case.n_rows > 1:
+        X, y, weight = np.vstack([X, X[1:2]]), np.append(y, 1.0), np.append(weight[: case.n_rows], 1.5)
+    data = check_training(X, y, weight[: len(X)], standardize=False)
     model = make_model(
         data,
         alpha=None,
@@ -118,9 +130,11 @@ def small_model(case: Case) -> Model:
         n_atoms=N_ATOMS,
         sharpness=None if case.smooth else math.inf,
         infer_relevance=case.relevance,
+        has_spikes=case.spikes,
         max_dense_rows=4 if case.low_rank else MAX_DENSE_ROWS,
     )
-    return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(N_EXTRA), **case.changes)
+    n_extra = len(X) - case.n_rows if case.spikes else N_EXTRA
+    return model._replace(alpha_low=ALPHA_LOW, alpha_high=ALPHA_HIGH, n_extra=float(n_extra), **case.changes)
 
 
 # --- One replicate ---------------------------------------------------------------------------------------
@@ -180,6 +194,33 @@ def draw_data(
     return model, kernel._replace(y=row_y @ kernel.basis)
 
 
+def draw_spikes(model: Model, rng: np.random.Generator) -> Spikes:
+    """Outliers from the prior."""
+    n = model.obs_row.size if model.has_spikes else 0
+    which = np.flatnonzero(rng.random(n) < rng.beta(model.spike_a, model.spike_b))
+    return Spikes(which.astype(np.int64), rng.choice(model.spike_log_c, which.size))
+
+
+def add_observations(
+    model: Model, kernel: Kernel, log_sigma2: float, spikes: Spikes, rng: np.random.Generator
+) -> tuple[Model, Kernel]:
+    """Observations around the means of their rows, and outliers among them."""
+    if not model.has_spikes:
+        return model, kernel
+    sd, row, w = math.exp(0.5 * log_sigma2), model.obs_row, model.obs_weight
+    noise = sd / np.sqrt(w) * rng.standard_normal(w.size)
+    y = model.row_y[row] + noise - (np.bincount(row, w * noise) / model.weight)[row]
+    y[spikes.observation] += sd * np.exp(0.5 * spikes.log_c) * rng.standard_normal(spikes.log_c.size)
+    row_y = np.bincount(row, w * y) / model.weight
+    model = model._replace(
+        obs_y=y,
+        row_y=row_y,
+        sum_y2=float(model.weight @ row_y**2),
+        ss_within=float(w @ (y - row_y[row]) ** 2),
+    )
+    return model, kernel._replace(y=row_y @ kernel.basis)
+
+
 def wide_steps(d: int) -> Tuning:
     """Proposals of the law that go far and are correlated."""
     tuning = new_tuning(d)
@@ -202,6 +243,8 @@ def describe(chain: Chain, law: Law) -> Look:
         tilt=h[:, 0] ** 2 / np.sum(h**2, axis=1),
         norm2=np.sum(h**2, axis=1),
         log_likelihood=chain.log_likelihood,
+        spike=chain.spike[: chain.n_spikes].copy(),
+        log_c=chain.log_c[: chain.n_spikes].copy(),
     )
 
 
@@ -214,7 +257,10 @@ def replicate(
     parameters = draw_parameters(model, kernel, rng)
     atoms = draw_atoms(model._replace(has_atoms=True), rng)
     model, kernel = draw_data(model, kernel, parameters, *atoms, rng)
-    chain = make_chain(model, new_state(*parameters, law, *atoms, rng), kernel)
+    spikes = draw_spikes(model, rng) if model.has_spikes else None
+    if spikes is not None:
+        model, kernel = add_observations(model, kernel, parameters[2], spikes, rng)
+    chain = make_chain(model, new_state(*parameters, law, *atoms, rng, spikes), kernel)
     chain.log_step[:] = np.log(1.5)
     chain.log_step[[ALPHA_SCALES, ALPHA_MARKS]] = np.log(0.4)
     work, out, tuning = make_work(model, kernel), make_buffers(model, 0), wide_steps(case.d)
@@ -240,6 +286,8 @@ def p_values(
     after = [pair[1] for pair in pairs]
     found = look_at_atoms(after, model.n_atoms, case.d + 1) | look_at_law(after, model, rng)
     found |= look_at_changes(pairs, case.d + 1)
+    if model.has_spikes:
+        found |= look_at_spikes(pairs, model)
     if model.infer_alpha:
         law = stats.uniform(ALPHA_LOW, ALPHA_HIGH - ALPHA_LOW)
         found["alpha"] = stats.kstest([look.alpha for look in after], law.cdf).pvalue
@@ -267,6 +315,33 @@ def look_at_atoms(after: list[Look], n: float, width: int) -> dict[str, float]:
         angles = np.concatenate([look.angle for look in after])
         found["angle"] = stats.kstest(angles, stats.uniform(0.0, np.pi).cdf).pvalue
     return found
+
+
+def look_at_spikes(pairs: list[tuple[Look, Look]], model: Model) -> dict[str, float]:
+    """Number of outliers, how often each observation and both of one row are, and c."""
+    n, m = model.obs_row.size, len(pairs)
+    on = np.zeros((2, m, n))
+    for i, looks in enumerate(pairs):
+        for side, look in enumerate(looks):
+            on[side, i, look.spike] = 1.0
+    of_number = stats.betabinom(n, model.spike_a, model.spike_b)
+    log_c = np.concatenate([after.log_c for _, after in pairs])
+    counts = np.array([np.sum(log_c == value) for value in model.spike_log_c])
+    total = model.spike_a + model.spike_b
+    chance, both = model.spike_a / total, model.spike_a * (model.spike_a + 1.0) / (total * (total + 1.0))
+    found = {
+        "number of outliers": stats.chisquare(
+            np.bincount(on[1].sum(axis=1).astype(int), minlength=n + 1), m * of_number.pmf(np.arange(n + 1))
+        ).pvalue,
+        "c of outliers": stats.chisquare(counts).pvalue,
+    }
+    for i in range(n):
+        found[f"outlier {i}"] = stats.binomtest(int(on[1, :, i].sum()), m, chance).pvalue
+        for j in np.flatnonzero(model.obs_row[:i] == model.obs_row[i]):
+            found["outliers of one row"] = stats.binomtest(int((on[1, :, i] * on[1, :, j]).sum()), m, both).pvalue
+    change = (on[1] - on[0]).sum(axis=1)
+    found["change of number"] = stats.ttest_1samp(change, 0.0).pvalue if change.any() else 1.0
+    return {name: float(p) for name, p in found.items()}
 
 
 def look_at_changes(pairs: list[tuple[Look, Look]], width: int) -> dict[str, float]:

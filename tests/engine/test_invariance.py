@@ -26,6 +26,8 @@ QUIET: dict[str, object] = {"infer_sigma2": False}
 HELD: dict[str, object] = {"has_atoms": False}
 # A third of the half-Cauchy law of sigma2 is below.
 FLOOR: dict[str, object] = {"log_sigma2_floor": -0.5}
+# A quarter of the observations are outliers.
+OFTEN: dict[str, object] = {"spike_a": 1.0, "spike_b": 3.0}
 PARAMETERS = NOTHING._replace(n_parameters=10)
 CASES = {
     "everything": Case(Plan()),
@@ -44,6 +46,11 @@ CASES = {
     "everything, low rank, two inputs": Case(Plan(), low_rank=True, d=2),
     "everything, smooth": Case(Plan(), n_visits=1, smooth=True),
     "everything, smooth, two inputs": Case(Plan(), n_visits=1, smooth=True, relevance=True, d=2),
+    "outliers": Case(NOTHING._replace(n_spikes=10), spikes=True, changes=OFTEN),
+    "everything with outliers": Case(Plan(), spikes=True, d=2, changes=OFTEN),
+    "everything with outliers, one row": Case(Plan(), spikes=True, n_rows=1, changes=OFTEN),
+    "everything with outliers, low rank": Case(Plan(), spikes=True, low_rank=True, changes=OFTEN),
+    "everything with outliers, smooth": Case(Plan(), n_visits=1, smooth=True, spikes=True, changes=OFTEN),
 }
 # Enough of the moves, for one sweep, that a wrong one leaves its mark.
 OF_PARAMETERS, OF_ATOMS = NOTHING._replace(n_parameters=30), Plan(n_births=20, n_passes=3)
@@ -55,6 +62,9 @@ TIGHT_AND_LOW = TIGHT._replace(low_rank=True)
 FLOORED = Case(OF_PARAMETERS, low_rank=True, changes=FLOOR)
 ATOMS, PAIRS = Case(OF_ATOMS), Case(OF_PAIRS)
 QUIET_PAIRS = Case(OF_PAIRS, changes=QUIET)
+OUTLIERS = Case(NOTHING._replace(n_spikes=10), spikes=True, changes=OFTEN)
+NOISE_OF_OUTLIERS = Case(OF_PARAMETERS, spikes=True, changes=OFTEN)
+ONE_OUTLIER = Case(OF_ATOMS, spikes=True, n_rows=1, changes=OFTEN)
 # What a slip would make of a line of some file.
 SLIPS = {
     "no Jacobian in move A": (TIGHT, "alpha_scales.py", "chain.log_likelihood + log_jacobian", "chain.log_likelihood"),
@@ -117,6 +127,30 @@ SLIPS = {
         "pair_reflection.py",
         "work, one_new, two_new, log_v",
         "work, one_new, two, log_v",
+    ),
+    "other outliers of the row forgotten": (
+        OUTLIERS,
+        "observations.py",
+        "atom.s[g] += inverse * within(model, i, chain.spike[g])",
+        "pass",
+    ),
+    "no prior odds of outliers": (
+        OUTLIERS,
+        "spikes.py",
+        "odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)",
+        "odds = 1.0",
+    ),
+    "outliers do not follow sigma2": (
+        NOISE_OF_OUTLIERS,
+        "sigma2.py",
+        "shift_group_scales(chain, new - log_sigma2, 0.0",
+        "shift_group_scales(chain, 0.0, 0.0",
+    ),
+    "atom merged with an outlier of its pattern": (
+        ONE_OUTLIER,
+        "loose.py",
+        "for g in range(chain.n_spikes, chain.n_groups):",
+        "for g in range(chain.n_groups):",
     ),
     "no prior ratio for nu in the share of the noise": (
         TIGHT_AND_LOW,

@@ -248,7 +248,8 @@ def test_density_scales_with_y(alpha: float, rng: np.random.Generator) -> None:
 def no_data() -> TrainingData:
     empty = np.zeros(0)
     scaling = Scaling(np.zeros(1), np.ones(1), 0.0, 1.0)
-    return TrainingData(np.zeros((0, 1)), empty, empty, np.zeros(0, int), np.zeros(0, bool), 0.0, 0.0, scaling, None)
+    rows, kept = np.zeros(0, np.int64), np.zeros(0, bool)
+    return TrainingData(np.zeros((0, 1)), empty, empty, rows, kept, rows, empty, empty, rows, 0.0, 0.0, scaling, None)
 
 
 @pytest.mark.statistical

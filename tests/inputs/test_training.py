@@ -46,7 +46,7 @@ def test_index_leads_back_to_the_given_rows(rng: np.random.Generator) -> None:
 def test_rows_of_weight_zero_are_dropped() -> None:
     with_row = check_training([*A, [1e9, 1e9]], [*B, 1e9], [1, 1, 1, 0])
     assert with_row.kept.tolist() == [True, True, True, False]
-    assert_same_bits(with_row, check_training(A, B), but=("kept",))
+    assert_same_bits(with_row, check_training(A, B), but=("kept", "observation"))
 
 
 def test_signed_zeros_are_one_row() -> None:
@@ -64,7 +64,7 @@ def test_permuting_rows_permutes_the_index_and_changes_no_other_bit(
     for _ in range(5):
         order = rng.permutation(len(X))
         other = check_training(X[order], y[order], weight[order], standardize=standardize)
-        assert_same_bits(data, other, but=("index", "kept"))
+        assert_same_bits(data, other, but=("index", "kept", "observation"))
         np.testing.assert_array_equal(other.kept, data.kept[order])
         full = np.full(len(X), -1)
         full[data.kept] = data.index
@@ -76,7 +76,9 @@ def test_integer_weights_equal_repeated_rows_to_the_last_bit(standardize: bool, 
     X, y, weight = messy_data(rng)
     times = weight.astype(int)
     repeated = check_training(np.repeat(X, times, axis=0), np.repeat(y, times), standardize=standardize)
-    assert_same_bits(check_training(X, y, weight, standardize=standardize), repeated, but=("index", "kept"))
+    assert_same_bits(
+        check_training(X, y, weight, standardize=standardize), repeated, but=("index", "kept", "observation")
+    )
 
 
 def test_merged_data_carry_the_whole_likelihood(rng: np.random.Generator) -> None:

@@ -38,13 +38,14 @@ def with_chain(posterior: Posterior, draws: ChainDraws) -> Posterior:
 
 def quantiles_of(mean: np.ndarray, sd: np.ndarray, q: np.ndarray) -> np.ndarray:
     out = np.empty((len(mean), q.size))
-    mixture.fill_quantiles(mean, sd, q, *mixture._brackets(mean, sd, q), out)
+    weight = np.ones(mean.shape[1])
+    mixture.fill_quantiles(mean, sd, weight, q, *mixture._brackets(mean, sd, weight, q), out)
     return out
 
 
 def crps_of(mean: np.ndarray, sd: np.ndarray, y: np.ndarray, max_nodes: float = mixture.MAX_NODES) -> np.ndarray:
     out = np.empty(len(mean))
-    mixture.fill_crps(mean, sd, y, max_nodes, out)
+    mixture.fill_crps(mean, sd, np.ones(mean.shape[1]), y, max_nodes, out)
     return out
 
 
@@ -241,7 +242,7 @@ def test_log_density_does_not_underflow(rng: np.random.Generator) -> None:
     mean, sd = rng.standard_normal((4, 20)), rng.uniform(0.1, 2.0, size=(4, 20))
     y = np.array([0.0, 3.0, -200.0, 1e5])
     out = np.empty(4)
-    mixture.fill_log_density(mean, sd, y, out)
+    mixture.fill_log_density(mean, sd, np.ones(20), y, out)
     slow = logsumexp(stats.norm.logpdf(y[:, None], mean, sd), axis=1) - math.log(20)
     np.testing.assert_allclose(out, slow, rtol=1e-12)
 

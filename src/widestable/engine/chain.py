@@ -25,9 +25,10 @@ MOVES = (
     "law, path",
     "reflected pair",
     "share of the noise",
+    "spike",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
-NU, SIGMA2, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE = 6, 7, 8, 9, 10, 11
+NU, SIGMA2, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE, SPIKE = 6, 7, 8, 9, 10, 11, 12
 
 
 # How many kinds of steps and of paths the law is moved by (`moves.law`), and how many numbers a path moves beside the
@@ -42,6 +43,18 @@ class Tuning(NamedTuple):
     covariance: FloatArray  # (5, d + 4, d + 4) of the numbers given the atoms, for each kind of path
 
 
+class Spikes(NamedTuple):
+    """The observations that are taken for outliers."""
+
+    observation: IntArray  # (spikes,)
+    log_c: FloatArray  # (spikes,) log of the variance of each, over that of the noise
+
+
+def no_spikes() -> Spikes:
+    """Not one outlier."""
+    return Spikes(np.empty(0, np.int64), np.empty(0))
+
+
 class State(NamedTuple):
     """All that a chain needs to go on. Everything else is made from it and from the model."""
 
@@ -51,6 +64,7 @@ class State(NamedTuple):
     law: Law
     h: FloatArray  # (atoms, d + 1) hyperplanes
     log_mark: FloatArray  # (atoms,)
+    spikes: Spikes
     log_step: FloatArray  # (moves,) log of the step sizes, adapted during warm-up
     tally: IntArray  # (moves, 2) attempts and acceptances since warm-up
     tuning: Tuning
@@ -58,7 +72,9 @@ class State(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """The running quantities of one chain, with room for K atoms. Sizes are integrated out, so they are not here.
+    """The running quantities of one chain, with room for M atoms, s spikes and K = M + s groups.
+
+    Sizes are integrated out, so they are not here.
 
     Compiled code gets it as a structure whose numbers it may set; `NUMBERS` are copied back after each call.
     """
@@ -70,10 +86,14 @@ class Chain(NamedTuple):
     kernel: Kernel
     # Atoms
     n_atoms: int
-    h: FloatArray  # (K, d + 1) hyperplanes
-    log_mark: FloatArray  # (K,)
-    group: IntArray  # (K,) group of each atom: atoms with one pattern
-    # Groups
+    h: FloatArray  # (M, d + 1) hyperplanes
+    log_mark: FloatArray  # (M,)
+    group: IntArray  # (M,) group of each atom: atoms with one pattern
+    # Spikes
+    n_spikes: int
+    spike: IntArray  # (s,) observation of each
+    log_c: FloatArray  # (s,) log of its variance over that of the noise
+    # Groups: the spikes, each on its own, and then the groups of atoms
     n_groups: int
     members: IntArray  # (K,) atoms in each group
     tau: FloatArray  # (K, n) pattern of each group
@@ -119,6 +139,8 @@ class Loose(NamedTuple):
     # With the other atoms integrated out
     a: float  # t'Pt - s'Rs
     b: float  # t'Py - s'Ru
+    # The observation of a loose spike, -1 for an atom
+    observation: int
 
 
 class Saved(NamedTuple):
@@ -128,8 +150,11 @@ class Saved(NamedTuple):
     log_nu: float
     log_sigma2: float
     n_atoms: int
-    h: FloatArray  # (K, d + 1)
-    log_mark: FloatArray  # (K,)
+    h: FloatArray  # (M, d + 1)
+    log_mark: FloatArray  # (M,)
+    n_spikes: int
+    spike: IntArray  # (s,)
+    log_c: FloatArray  # (s,)
 
 
 class Work(NamedTuple):
@@ -140,6 +165,7 @@ class Work(NamedTuple):
     proposed: Loose  # the same, where a move proposes to put it
     other: Loose  # a second atom, moved together with it
     other_proposed: Loose
+    spike: Loose  # a spike that is put in or taken out
     # A proposed system
     precision: FloatArray  # (r,)
     rest_precision: float
@@ -168,6 +194,7 @@ class Work(NamedTuple):
     stack: IntArray  # (nodes + 2,) nodes of the tree still to be visited
     large: IntArray  # (K,) atoms that matter
     chances: FloatArray  # (K,) of atoms to be drawn
+    log_chances: FloatArray  # (values of c,) log of the chances of each c of a spike
     axes: FloatArray  # (2, d + 1) span in which two atoms are reflected
     constant: FloatArray  # (d + 1,) the hyperplane that leaves every row on its positive side
     saved: Saved
@@ -198,10 +225,12 @@ def new_state(
     h: FloatArray,
     log_mark: FloatArray,
     rng: np.random.Generator,
+    spikes: Spikes | None = None,
 ) -> State:
     """A state whose step sizes are still to be adapted."""
+    spikes = no_spikes() if spikes is None else spikes
     steps, tally = np.full(len(MOVES), math.log(0.3)), np.zeros((len(MOVES), 2), np.int64)
-    return State(alpha, log_nu, log_sigma2, law, h, log_mark, steps, tally, new_tuning(law.relevance.size), rng)
+    return State(alpha, log_nu, log_sigma2, law, h, log_mark, spikes, steps, tally, new_tuning(law.relevance.size), rng)
 
 
 def new_tuning(d: int) -> Tuning:
@@ -243,16 +272,20 @@ def make_chain(model: Model, state: State, kernel: Kernel | None = None) -> Chai
     """
     kernel = make_kernel(model, state.law) if kernel is None else kernel
     n, width = kernel.Z.shape
-    r, K, n_atoms = kernel.y.size, capacity(model.n_atoms), state.log_mark.size
+    r, M, n_atoms = kernel.y.size, capacity(model.n_atoms), state.log_mark.size
+    K, n_spikes = M + model.max_spikes, state.spikes.log_c.size
     chain = Chain(
         alpha=float(state.alpha),
         log_nu=float(state.log_nu),
         log_sigma2=float(state.log_sigma2),
         kernel=kernel,
         n_atoms=n_atoms,
-        h=np.zeros((K, width)),
-        log_mark=np.zeros(K),
-        group=np.zeros(K, np.int64),
+        h=np.zeros((M, width)),
+        log_mark=np.zeros(M),
+        group=np.zeros(M, np.int64),
+        n_spikes=n_spikes,
+        spike=np.zeros(model.max_spikes, np.int64),
+        log_c=np.zeros(model.max_spikes),
         n_groups=0,
         members=np.zeros(K, np.int64),
         tau=np.zeros((K, n)),
@@ -274,6 +307,8 @@ def make_chain(model: Model, state: State, kernel: Kernel | None = None) -> Chai
     )
     chain.h[:n_atoms] = state.h
     chain.log_mark[:n_atoms] = state.log_mark
+    chain.spike[:n_spikes] = state.spikes.observation
+    chain.log_c[:n_spikes] = state.spikes.log_c
     return chain
 
 
@@ -281,20 +316,26 @@ def state_of(chain: Chain, law: Law, tuning: Tuning, rng: np.random.Generator) -
     """The state a chain is in."""
     h, log_mark = chain.h[: chain.n_atoms].copy(), chain.log_mark[: chain.n_atoms].copy()
     parameters = (chain.alpha, chain.log_nu, chain.log_sigma2)
-    return State(*parameters, law, h, log_mark, chain.log_step, chain.tally, tuning, rng)
+    return State(*parameters, law, h, log_mark, spikes_of(chain), chain.log_step, chain.tally, tuning, rng)
+
+
+def spikes_of(chain: Chain) -> Spikes:
+    """The spikes of a chain."""
+    return Spikes(chain.spike[: chain.n_spikes].copy(), chain.log_c[: chain.n_spikes].copy())
 
 
 def make_work(model: Model, kernel: Kernel) -> Work:
     """Allocate the working memory of one chain."""
     n, width = kernel.Z.shape
-    r, K = kernel.y.size, capacity(model.n_atoms)
+    r, M, n_spikes = kernel.y.size, capacity(model.n_atoms), model.max_spikes
+    K = M + n_spikes
     by_group = ("log_group_scale", "u", "E", "z", "put_in", "q", "residual", "group_size", "chances")
     by_dimension = ("precision", "scaled_t", "rotated", "remainder", "y_left")
     constant = np.zeros(width)
     constant[0] = 1.0
     arrays: dict[str, Any] = {name: np.zeros(K) for name in by_group}
     arrays |= {name: np.zeros(r) for name in by_dimension} | {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
-    arrays |= {name: _make_loose(n, r, K, width) for name in ("loose", "proposed", "other", "other_proposed")}
+    arrays |= {name: _make_loose(n, r, K, width) for name in ("loose", "proposed", "other", "other_proposed", "spike")}
     return Work(
         **arrays,
         rest_precision=0.0,
@@ -304,12 +345,23 @@ def make_work(model: Model, kernel: Kernel) -> Work:
         stack=np.zeros(len(model.node_rows) + 2, np.int64),
         large=np.zeros(K, np.int64),
         axes=np.zeros((2, width)),
+        log_chances=np.zeros(model.spike_log_c.size),
         constant=constant,
-        saved=Saved(0.0, 0.0, 0.0, 0, np.zeros((K, width)), np.zeros(K)),
+        saved=Saved(
+            alpha=0.0,
+            log_nu=0.0,
+            log_sigma2=0.0,
+            n_atoms=0,
+            h=np.zeros((M, width)),
+            log_mark=np.zeros(M),
+            n_spikes=0,
+            spike=np.zeros(n_spikes, np.int64),
+            log_c=np.zeros(n_spikes),
+        ),
     )
 
 
 def _make_loose(n: int, r: int, K: int, width: int) -> Loose:
     values: dict[str, Any] = {name: np.zeros(K) for name in ("s", "p", "c")}
-    values |= dict.fromkeys(("t_t", "t_y", "w_t", "w_y", "a", "b"), 0.0)
+    values |= dict.fromkeys(("t_t", "t_y", "w_t", "w_y", "a", "b"), 0.0) | {"observation": -1}
     return Loose(h=np.zeros(width), projection=np.zeros(n), tau=np.zeros(n), t=np.zeros(r), **values)

@@ -15,10 +15,12 @@ from .._types import FloatArray, IntArray
 from ..stable import log_remainder_of_one, log_scale_of_mark
 from .loose import log_scale
 from .model import Model, capacity
+from .observations import log_prior_of_spikes
 from .priors import log_prior
 from .system import LOG_TINY, log_sum
 
 OF_ATOMS = ("h", "log_mark", "size")
+OF_SPIKES = ("spike", "spike_log_c", "spike_size")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,14 @@ class ChainDraws:
         Log marks.
     size : ndarray of shape (sum of n_atoms,)
         Sizes: f jumps by 2 |size| across the hyperplane.
+    p_outlier : ndarray of shape (m,)
+        Probability that an observation is an outlier; 0 where the noise is normal.
+    n_spikes : ndarray of int of shape (m,)
+        Number of spikes of each draw.
+    spike : ndarray of int of shape (sum of n_spikes,)
+        Observation of each spike, draw after draw.
+    spike_log_c, spike_size : ndarray of shape (sum of n_spikes,)
+        Log of its variance over that of the noise, and how far it takes the observation.
     """
 
     alpha: FloatArray
@@ -62,6 +72,11 @@ class ChainDraws:
     h: FloatArray
     log_mark: FloatArray
     size: FloatArray
+    p_outlier: FloatArray
+    n_spikes: IntArray
+    spike: IntArray
+    spike_log_c: FloatArray
+    spike_size: FloatArray
 
     def __len__(self) -> int:
         return self.log_density.size
@@ -79,9 +94,10 @@ class ChainDraws:
 
     def where(self, keep: np.ndarray) -> ChainDraws:
         """The draws at which the boolean array `keep` is True."""
-        atoms = np.repeat(keep, self.n_atoms)
+        of = dict.fromkeys(OF_ATOMS, np.repeat(keep, self.n_atoms))
+        of |= dict.fromkeys(OF_SPIKES, np.repeat(keep, self.n_spikes))
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return ChainDraws(**{name: v[atoms if name in OF_ATOMS else keep] for name, v in values.items()})
+        return ChainDraws(**{name: v[of.get(name, keep)] for name, v in values.items()})
 
 
 def concatenate(parts: Sequence[ChainDraws]) -> ChainDraws:
@@ -93,7 +109,7 @@ def concatenate(parts: Sequence[ChainDraws]) -> ChainDraws:
 
 
 class Buffers(NamedTuple):
-    """Draws of one compiled call, padded to K atoms each."""
+    """Draws of one compiled call, padded to K atoms and s spikes each."""
 
     alpha: FloatArray  # (draws,)
     log_nu: FloatArray  # (draws,)
@@ -105,29 +121,39 @@ class Buffers(NamedTuple):
     h: FloatArray  # (draws, K, d + 1)
     log_mark: FloatArray  # (draws, K)
     size: FloatArray  # (draws, K)
+    p_outlier: FloatArray  # (draws,)
+    n_spikes: IntArray  # (draws,)
+    spike: IntArray  # (draws, s)
+    spike_log_c: FloatArray  # (draws, s)
+    spike_size: FloatArray  # (draws, s)
 
 
 def make_buffers(model: Model, n_draws: int) -> Buffers:
     """Room for the draws of one compiled call."""
-    K = capacity(model.n_atoms)
+    K, s = capacity(model.n_atoms), model.max_spikes
     return Buffers(
-        **{name: np.zeros(n_draws) for name in ("alpha", "log_nu", "log_sigma2", "log_density")},
+        **{name: np.zeros(n_draws) for name in ("alpha", "log_nu", "log_sigma2", "log_density", "p_outlier")},
         f=np.zeros((n_draws, model.rows.size)),
         coefficient=np.zeros((n_draws, model.landmark_rows.size)),
         n_atoms=np.zeros(n_draws, np.int64),
         h=np.zeros((n_draws, K, model.X.shape[1] + 1)),
         log_mark=np.zeros((n_draws, K)),
         size=np.zeros((n_draws, K)),
+        n_spikes=np.zeros(n_draws, np.int64),
+        spike=np.zeros((n_draws, s), np.int64),
+        spike_log_c=np.zeros((n_draws, s)),
+        spike_size=np.zeros((n_draws, s)),
     )
 
 
 def pack(buffers: Buffers, relevance: FloatArray, sharpness: float, log_prior: float) -> ChainDraws:
-    """Copy the atoms that are there out of the padded buffers, and add the log prior of the law of these draws.
+    """Copy the atoms and spikes out of the padded buffers, and add the log prior of the law of these draws.
 
     Chains know hyperplanes of rows (1, r * x); stored draws know them in the space of the inputs.
     """
-    present = np.arange(buffers.log_mark.shape[1]) < buffers.n_atoms[:, None]
-    values = {name: v[present] if name in OF_ATOMS else v.copy() for name, v in buffers._asdict().items()}
+    present = dict.fromkeys(OF_ATOMS, np.arange(buffers.log_mark.shape[1]) < buffers.n_atoms[:, None])
+    present |= dict.fromkeys(OF_SPIKES, np.arange(buffers.spike.shape[1]) < buffers.n_spikes[:, None])
+    values = {name: v[present[name]] if name in present else v.copy() for name, v in buffers._asdict().items()}
     values["h"][:, 1:] *= relevance
     values["log_density"] += log_prior
     n_draws = buffers.alpha.size
@@ -149,6 +175,21 @@ def record(chain, model, work, rng, out, draw):
         out.log_mark[draw, k] = chain.log_mark[k]
         for j in range(chain.h.shape[1]):
             out.h[draw, k, j] = chain.h[k, j]
+    if model.has_spikes:
+        record_spikes(chain, model, work, rng, out, draw)
+
+
+@inner_kernel
+def record_spikes(chain, model, work, rng, out, draw):
+    """Write the spikes of one draw, and p given their number."""
+    n_spikes = chain.n_spikes
+    out.log_density[draw] += log_prior_of_spikes(model, n_spikes)
+    out.p_outlier[draw] = rng.beta(n_spikes + model.spike_a, model.obs_row.size - n_spikes + model.spike_b)
+    out.n_spikes[draw] = n_spikes
+    for g in range(n_spikes):
+        out.spike[draw, g] = chain.spike[g]
+        out.spike_log_c[draw, g] = chain.log_c[g]
+        out.spike_size[draw, g] = work.group_size[g]
 
 
 @inner_kernel
@@ -192,7 +233,10 @@ def split_sizes(chain, work, rng, group_size, size):
 
 @inner_kernel
 def draw_function(chain, model, work, rng, group_size, coefficient, f):
-    """f at `model.rows` given sizes; `coefficient` = B P (y - T' size), all that prediction needs of y."""
+    """f at `model.rows` given sizes; `coefficient` = B P (y - T' size), all that prediction needs of y.
+
+    Spikes are part of y, not of f.
+    """
     kernel, rest = chain.kernel, chain.rest_precision
     n = kernel.y.size
     residual, rotated, remainder = work.y_left, work.rotated, work.remainder
@@ -213,7 +257,9 @@ def draw_function(chain, model, work, rng, group_size, coefficient, f):
         row = model.rows[r]
         total = row_dot(kernel.basis, row, remainder, n) / model.weight[row]
         atoms = 0.0
-        for g in range(chain.n_groups):
+        for g in range(chain.n_spikes):
+            atoms += group_size[g] * chain.tau[g, row]
+        for g in range(chain.n_spikes, chain.n_groups):
             total += group_size[g] * chain.tau[g, row]
             atoms += group_size[g] * chain.tau[g, row]
         if model.n_rest > 0:

@@ -12,7 +12,8 @@ def rebuild_groups(chain, model, work):
     """Sort the atoms into groups of equal pattern, oriented so that the first row is positive."""
     n = model.row_y.size
     projection, tau = work.loose.projection, work.loose.tau
-    chain.n_groups = 0
+    chain.n_groups = chain.n_spikes
+    set_spike_patterns(chain, model)
     for k in range(chain.n_atoms):
         set_pattern(chain.h[k], chain.kernel, projection, tau)
         if n > 0 and tau[0] < 0.0:
@@ -20,7 +21,7 @@ def rebuild_groups(chain, model, work):
                 chain.h[k, j] = -chain.h[k, j]
             for i in range(n):
                 tau[i] = -tau[i]
-        g = 0
+        g = chain.n_spikes
         while g < chain.n_groups and not same(chain.tau[g], tau):
             g += 1
         if g == chain.n_groups:
@@ -31,6 +32,17 @@ def rebuild_groups(chain, model, work):
         chain.group[k] = g
         chain.members[g] += 1
     rotate_groups(chain, model, work)
+
+
+@inner_kernel
+def set_spike_patterns(chain, model):
+    """Patterns of the spikes over the rows: the mean output of a row moves by the share of the observation in it."""
+    for g in range(chain.n_spikes):
+        i = chain.spike[g]
+        row = model.obs_row[i]
+        for j in range(chain.tau.shape[1]):
+            chain.tau[g, j] = 0.0
+        chain.tau[g, row] = model.obs_weight[i] / model.weight[row]
 
 
 @inner_kernel
@@ -45,6 +57,10 @@ def same(x, y):
 @inner_kernel
 def rotate_groups(chain, model, work):
     """Recompute T = tau B, and products over the rows, so that rounding errors of many flips do not add up."""
+    for g in range(chain.n_spikes):
+        row = model.obs_row[chain.spike[g]]
+        for j in range(chain.T.shape[1]):
+            chain.T[g, j] = chain.tau[g, row] * chain.kernel.basis[row, j]
     if has_tree(chain.kernel):
         # Whole nodes at once: O(n) rows times r numbers per group would be most of a sweep.
         tau, t = work.loose.tau, work.loose.t
@@ -53,7 +69,7 @@ def rotate_groups(chain, model, work):
             for j in range(t.size):
                 chain.T[chain.group[k], j] = t[j]
     else:
-        for g in range(chain.n_groups):
+        for g in range(chain.n_spikes, chain.n_groups):
             rotate_pattern(chain.tau[g], chain.kernel.basis, chain.T[g])
     weigh_groups(chain, model)
 

@@ -11,6 +11,7 @@ import math
 from .._algebra import dot, row_dot
 from .._jit import inner_kernel
 from ..stable import log_scale_of_one
+from .observations import add_within_of_loose, squares_within
 from .system import inverse_scale, invert_again, log_sum, put_in, take_out
 
 # Below this part of t'Pt the subtraction that makes `a` loses digits, and a sum of squares takes its place.
@@ -74,6 +75,7 @@ def evaluate(chain, model, work, atom):
     atom.t_y = dot(scaled, chain.kernel.y, n) + rest * atom.w_y
     for g in range(chain.n_groups):
         atom.s[g] = row_dot(chain.T, g, scaled, n) + rest * atom.c[g]
+    add_within_of_loose(chain, model, atom)
     return integrate_others(chain, model, work, atom)
 
 
@@ -101,10 +103,10 @@ def integrate_others(chain, model, work, atom):
 
 @inner_kernel
 def equal_group(chain, atom):
-    """The group with exactly this pattern (up to its sign), or -1."""
+    """The group of atoms with exactly this pattern (up to its sign), or -1."""
     n, s = atom.tau.size, atom.s
     total = atom.t_t
-    for g in range(chain.n_groups):
+    for g in range(chain.n_spikes, chain.n_groups):
         # Equal patterns have equal inner products, so this filter is cheap and misses none.
         if abs(abs(s[g]) - total) > 1e-8 * total or abs(chain.S[g, g] - total) > 1e-8 * total:
             continue
@@ -165,6 +167,10 @@ def add_squares(chain, model, atom, q):
         a_rest, b_rest = squares_over_rows(chain, atom, q)
         a += chain.rest_precision * a_rest
         b += chain.rest_precision * b_rest
+    if model.has_spikes:
+        a_within, b_within = squares_within(chain, model, atom, q)
+        a += a_within
+        b += b_within
     atom.a = a
     atom.b = b
 
@@ -250,6 +256,29 @@ def drop_group(chain, g):
         M[g, g] = M[last, last]
         for j in range(last):
             M[j, g] = M[g, j]
+
+
+@inner_kernel
+def swap_groups(chain, g, j):
+    """Let two groups change places."""
+    if g == j:
+        return
+    for k in range(chain.n_atoms):
+        if chain.group[k] == g:
+            chain.group[k] = j
+        elif chain.group[k] == j:
+            chain.group[k] = g
+    for M in (chain.tau, chain.T):
+        for i in range(M.shape[1]):
+            M[g, i], M[j, i] = M[j, i], M[g, i]
+    for x in (chain.log_group_scale, chain.u, chain.w_y):
+        x[g], x[j] = x[j], x[g]
+    chain.members[g], chain.members[j] = chain.members[j], chain.members[g]
+    for M in (chain.S, chain.R, chain.C):
+        for i in range(chain.n_groups):
+            M[g, i], M[j, i] = M[j, i], M[g, i]
+        for i in range(chain.n_groups):
+            M[i, g], M[i, j] = M[i, j], M[i, g]
 
 
 @inner_kernel

@@ -17,6 +17,10 @@ MAX_DENSE_ROWS = 2000
 # Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
 # more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
 MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
+# Prior of outliers: the probability of one is Beta(1/2, 25), and its variance over that of the noise is log-uniform on
+# a grid. Its upper end is there for typing errors of 1000 standard deviations.
+SPIKE_A, SPIKE_B = 0.5, 25.0
+SPIKE_LOG_C, N_SPIKE_C = (math.log(10.0), math.log(1e6)), 16
 
 
 class Priors(NamedTuple):
@@ -48,6 +52,9 @@ class Model(NamedTuple):
     n_extra: float  # number of observations beyond one per row
     ss_within: float  # sum of squares within rows
     sum_log_weight: float
+    obs_row: IntArray  # (n_obs,) row of each observation, a distinct pair (x, y)
+    obs_y: FloatArray  # (n_obs,) its output
+    obs_weight: FloatArray  # (n_obs,) its total weight
     rows: IntArray  # rows at which f is stored
     # Many rows
     n_rest: int  # n - r: eigenvalues of the kernel that are put equal to their mean
@@ -66,6 +73,12 @@ class Model(NamedTuple):
     log_nu_sd: float
     relevance_scale: float  # s.d. of the log of the common scale of the relevances
     log_sigma2_floor: float  # the prior of log sigma2 is truncated here
+    # Outliers: an observation has a spike with probability p ~ Beta(a, b), of variance c sigma2
+    has_spikes: bool
+    max_spikes: int  # the prior is truncated to so many
+    spike_a: float
+    spike_b: float
+    spike_log_c: FloatArray  # log c is uniform on these values
 
 
 class Rank(NamedTuple):
@@ -116,6 +129,7 @@ def make_model(
     sharpness: float | None = math.inf,
     infer_relevance: bool = False,
     priors: Priors | None = None,
+    has_spikes: bool = False,
     max_dense_rows: int = MAX_DENSE_ROWS,
 ) -> Model:
     """Gather what the moves need, in the units of `data`. None stands for what is inferred.
@@ -151,6 +165,11 @@ def make_model(
         relevance_scale=priors.relevance_scale,
         # Finite, so that files can hold it, even if y is 1e-300 and not standardised.
         log_sigma2_floor=math.log(max(data.least_variance, np.finfo(np.float64).tiny)),
+        has_spikes=has_spikes,
+        max_spikes=room_for_spikes(data.obs_row.size) if has_spikes else 0,
+        spike_a=SPIKE_A,
+        spike_b=SPIKE_B,
+        spike_log_c=np.linspace(*SPIKE_LOG_C, N_SPIKE_C),
     )
 
 
@@ -164,7 +183,15 @@ def data_fields(data: TrainingData) -> dict[str, Any]:
         "n_extra": float(data.n_observations - data.y.size),
         "ss_within": float(data.ss_within),
         "sum_log_weight": float(np.sum(np.log(data.weight))),
+        "obs_row": data.obs_row,
+        "obs_y": data.obs_y,
+        "obs_weight": data.obs_weight,
     }
+
+
+def room_for_spikes(n_obs: int) -> int:
+    """Most spikes among so many observations: 32 and 5%, but at most 512. The system is dense in them."""
+    return min(n_obs, 32 + n_obs // 20, 512)
 
 
 def capacity(n_atoms: float) -> int:

@@ -28,6 +28,8 @@ from .law import (
     draw_log_sharpness,
 )
 from .model import Model
+from .observations import inflate
+from .screen import find_outliers, spikes_at
 
 MAX_ROWS = 500
 # Searches run on this many rows first; what they find is then improved on all.
@@ -282,7 +284,10 @@ def start_inferred_law(
     list of State
     """
     columns = np.flatnonzero(np.ptp(model.X, axis=0) > 0.0)
-    rows = Rows(np.ascontiguousarray(model.X[:, columns]), model.row_y, model.weight, model.n_extra, model.ss_within)
+    outliers = find_outliers(model)
+    # The optimum must not trust outliers: they get the weight that their spikes leave them.
+    seen, _ = inflate(model, spikes_at(model, outliers, math.log(outliers.noise_variance)))
+    rows = Rows(np.ascontiguousarray(model.X[:, columns]), seen.row_y, seen.weight, seen.n_extra, seen.ss_within)
     known = Known(
         log_relevance=None if law.relevance is None else np.log(law.relevance[columns]),
         log_sharpness=None if law.sharpness is None else math.log(law.sharpness),
@@ -303,5 +308,6 @@ def start_inferred_law(
         first_alpha = own.uniform(1.6, 1.95) if alpha is None else alpha
         chain_law = Law(relevance, math.exp(start.log_sharpness))
         h, log_mark = draw_atoms(model, own)
-        states.append(new_state(first_alpha, start.log_nu, start.log_sigma2, chain_law, h, log_mark, own))
+        spikes = spikes_at(model, outliers, start.log_sigma2)
+        states.append(new_state(first_alpha, start.log_nu, start.log_sigma2, chain_law, h, log_mark, own, spikes))
     return states

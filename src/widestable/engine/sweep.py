@@ -18,6 +18,7 @@ from .moves.birth_death import birth, death
 from .moves.pair_reflection import is_possible, reflect_pair
 from .moves.pair_scale import update_pair
 from .moves.parameters import update_parameters
+from .moves.spikes import update_spikes
 from .system import refresh
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
@@ -34,6 +35,7 @@ class Plan(NamedTuple):
     n_reflections: int = 1  # likewise
     n_pairs: int = 8  # common scales of near-parallel atoms
     n_pair_reflections: int = 8  # two atoms reflected in the same rows
+    n_spikes: int = 100  # observations that are drawn anew as outliers or not
 
 
 def make_sweeps(
@@ -118,6 +120,7 @@ def numbers_of(chain):
         chain.log_nu,
         chain.log_sigma2,
         chain.n_atoms,
+        chain.n_spikes,
         chain.n_groups,
         chain.rest_precision,
         chain.total_precision,
@@ -129,12 +132,14 @@ def numbers_of(chain):
 
 @inline_kernel
 def sweep(chain, model, plan, work, rng, adapt):
-    """Parameters, births and deaths, every atom, then pairs. The system is fresh before and after."""
+    """Parameters, outliers, births and deaths, every atom, then pairs. The system is fresh before and after."""
     save(chain, work.saved)
     for _ in range(plan.n_parameters):
         update_parameters(chain, model, work, rng, adapt)
     refresh(chain, model, work)
     chain.total_precision = sum_precision(chain, model)
+    if model.has_spikes:
+        update_spikes(chain, model, work, rng, plan.n_spikes)
     if model.has_atoms:
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.
@@ -185,6 +190,10 @@ def save(chain, saved):
         saved.log_mark[k] = chain.log_mark[k]
         for j in range(chain.h.shape[1]):
             saved.h[k, j] = chain.h[k, j]
+    saved.n_spikes = chain.n_spikes
+    for g in range(chain.n_spikes):
+        saved.spike[g] = chain.spike[g]
+        saved.log_c[g] = chain.log_c[g]
 
 
 @inline_kernel
@@ -196,3 +205,7 @@ def restore(chain, saved):
         chain.log_mark[k] = saved.log_mark[k]
         for j in range(chain.h.shape[1]):
             chain.h[k, j] = saved.h[k, j]
+    chain.n_spikes = saved.n_spikes
+    for g in range(saved.n_spikes):
+        chain.spike[g] = saved.spike[g]
+        chain.log_c[g] = saved.log_c[g]

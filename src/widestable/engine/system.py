@@ -2,7 +2,8 @@
 
 In the eigenbasis of the weighted kernel the covariance of y is `diag(1/p) + T' V T` with one row of T
 for each distinct pattern (a *group* of atoms, whose scales add up). With `S = T P T'` and `M = V^-1 + S` the chain
-keeps S, u = T P y and R = M^-1, and takes groups out of R and puts them back in O(G^2).
+keeps S, u = T P y and R = M^-1, and takes groups out of R and puts them back in O(G^2). Outlying observations are
+groups too (`observations`), which come before those of the atoms.
 
 Outside the leading r dimensions p is a constant, the rest's precision q. There x'Py is q times x'Wy over the rows, less
 its part in those dimensions; so `precision` holds p - q, and q times an inner product over the rows is added. With
@@ -16,6 +17,7 @@ import math
 from .._algebra import cholesky, dot, dot3, inverse_from_cholesky, row_dot, solve_lower
 from .._jit import inner_kernel
 from ..stable import log_remainder_of_one, log_scale_of_one
+from .observations import add_within
 
 # Scales below exp(-600) are nothing to float64; clamping them keeps 1/v finite.
 LOG_TINY = -600.0
@@ -50,13 +52,24 @@ def set_precision(model, kernel, alpha, log_nu, log_sigma2, precision):
 
 
 @inner_kernel
-def set_group_scales(chain, alpha, log_nu, log_group_scale):
-    """Add up the scales of the atoms of each group, in logs."""
-    for g in range(chain.n_groups):
+def set_group_scales(chain, alpha, log_nu, log_sigma2, log_group_scale):
+    """Add up the scales of the atoms of each group, in logs; spikes have the scale c sigma2."""
+    for g in range(chain.n_spikes):
+        log_group_scale[g] = log_sigma2 + chain.log_c[g]
+    for g in range(chain.n_spikes, chain.n_groups):
         log_group_scale[g] = -math.inf
     for k in range(chain.n_atoms):
         g = chain.group[k]
         log_group_scale[g] = log_sum(log_group_scale[g], log_scale_of_one(chain.log_mark[k], alpha, log_nu))
+
+
+@inner_kernel
+def shift_group_scales(chain, of_spikes, of_atoms, log_group_scale):
+    """Scales after a change of log sigma2, which spikes follow, and of log nu, which atoms follow."""
+    for g in range(chain.n_spikes):
+        log_group_scale[g] = chain.log_group_scale[g] + of_spikes
+    for g in range(chain.n_spikes, chain.n_groups):
+        log_group_scale[g] = chain.log_group_scale[g] + of_atoms
 
 
 @inner_kernel
@@ -101,6 +114,7 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scal
     rest = set_precision(model, chain.kernel, alpha, log_nu, log_sigma2, precision)
     work.rest_precision = rest
     set_gram(chain, precision, rest, work.S, work.u, work.scaled_t)
+    add_within(chain, model, log_sigma2, work.S, work.u)
     ok, log_det = factor(log_group_scale, work.S, n_groups, work.E, work.scaled, work.L)
     if not ok:
         return -math.inf
@@ -122,7 +136,7 @@ def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scal
 def refresh(chain, model, work):
     """Recompute every running quantity of the system from the patterns T; returns the log likelihood."""
     n_groups = chain.n_groups
-    set_group_scales(chain, chain.alpha, chain.log_nu, chain.log_group_scale)
+    set_group_scales(chain, chain.alpha, chain.log_nu, chain.log_sigma2, chain.log_group_scale)
     value = log_likelihood(chain, model, work, chain.alpha, chain.log_nu, chain.log_sigma2, chain.log_group_scale)
     if value == -math.inf:
         return value

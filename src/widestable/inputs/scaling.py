@@ -12,6 +12,8 @@ from .._types import FloatArray
 
 # A column whose values differ by less than this, relatively, is constant: 0.1 + 0.2 equals 0.3.
 ROUNDING = 8.0 * np.finfo(np.float64).eps
+# Interquartile range of a standard normal variable.
+IQR_OF_NORMAL = 1.349
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +80,13 @@ def no_scaling(d: int) -> Scaling:
     return Scaling(np.zeros(d), np.ones(d), 0.0, 1.0)
 
 
-def measure(X: FloatArray, y: FloatArray, weight: FloatArray) -> Scaling:
-    """Return weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows."""
+def measure(X: FloatArray, y: FloatArray, weight: FloatArray, robust: bool = False) -> Scaling:
+    """Return weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows.
+
+    With `robust`, y has its median, and its interquartile range over that of a standard normal variable.
+    """
     x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
-    y_mean, y_scale = _mean_and_sd(y, weight)
+    y_mean, y_scale = _median_and_spread(y, weight) if robust else _mean_and_sd(y, weight)
     return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)
 
 
@@ -96,6 +101,32 @@ def _mean_and_sd(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
     mean = exact_dot(weight, x) / total
     variance = exact_dot(weight, (x - mean) ** 2) / total
     return mean * unit, math.sqrt(variance) * unit or 1.0
+
+
+def _median_and_spread(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Return weighted median and interquartile range / 1.349; the s.d. where the quartiles are equal."""
+    low, middle, high = (weighted_quantile(x, weight, q) for q in (0.25, 0.5, 0.75))
+    spread = high / IQR_OF_NORMAL - low / IQR_OF_NORMAL
+    if math.isfinite(spread) and spread > ROUNDING * max(abs(low), abs(high)) and spread > np.finfo(np.float64).tiny:
+        return middle, spread
+    return middle, _mean_and_sd(x, weight)[1]
+
+
+def weighted_quantile(x: FloatArray, weight: FloatArray, q: float) -> float:
+    """Return the value at which the weight of smaller ones passes q of the total; the middle of two where it meets q.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
+    2.5
+    """
+    order = np.lexsort((weight, x))
+    below = np.cumsum(weight[order])
+    below *= 1.0 / below[-1]
+    low = int(np.searchsorted(below, q - 1e-9))
+    high = int(np.searchsorted(below, q + 1e-9))
+    low, high = min(low, x.size - 1), min(high, x.size - 1)
+    return float(x[order[low]] / 2.0 + x[order[high]] / 2.0)
 
 
 def constant_columns(X: FloatArray) -> NDArray[np.bool_]:

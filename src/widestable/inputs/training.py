@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
-from .._types import FloatArray
+from .._types import FloatArray, IntArray
 from .checks import check_outputs, check_rows, check_weights, names_of
 from .rounding import least_noise_variance
 from .rows import near_together
@@ -39,6 +39,10 @@ class TrainingData:
         Distinct row of each kept given row, in the given order.
     kept : ndarray of bool, shape (n_given,)
         False for given rows of weight zero, which are dropped.
+    obs_row, obs_y, obs_weight : ndarray of shape (n_obs,)
+        Distinct row, output and total weight of each *observation*, a distinct pair (x, y), in the order of the rows.
+    observation : ndarray of int, shape (n_given,)
+        Observation of each given row; -1 for those that are dropped.
     n_observations : float
         Sum of the weights.
     ss_within : float
@@ -56,6 +60,10 @@ class TrainingData:
     weight: FloatArray
     index: NDArray[np.intp]
     kept: NDArray[np.bool_]
+    obs_row: IntArray
+    obs_y: FloatArray
+    obs_weight: FloatArray
+    observation: IntArray
     n_observations: float
     ss_within: float
     scaling: Scaling
@@ -63,7 +71,9 @@ class TrainingData:
     least_variance: float = 0.0
 
 
-def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bool = True) -> TrainingData:
+def check_training(
+    X: Any, y: Any, sample_weight: Any = None, *, standardize: bool = True, robust: bool = False
+) -> TrainingData:
     """Check, merge, sort and scale training data.
 
     Parameters
@@ -77,6 +87,8 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
     standardize : bool, default=True
         Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
         deviation. Constant columns are only shifted. False leaves all units alone.
+    robust : bool, default=False
+        Whether to standardise y by its median and interquartile range instead, which outliers do not move.
 
     Returns
     -------
@@ -97,7 +109,7 @@ def check_training(X: Any, y: Any, sample_weight: Any = None, *, standardize: bo
     weight = check_weights(sample_weight, len(rows))
     kept = weight > 0.0
     rows, outputs, weight = rows[kept], outputs[kept], weight[kept]
-    measured = measure(rows, outputs, weight)
+    measured = measure(rows, outputs, weight, robust)
     scaling = measured if standardize else no_scaling(rows.shape[1])
     # Divided by itself the scale is exactly 1, whatever the units of y.
     spread = measured.y_scale / scaling.y_scale
@@ -163,7 +175,7 @@ def check_new_rows(
 # --- Merging ---------------------------------------------------------------------------------------------
 
 
-def _merge(X: FloatArray, y: FloatArray, weight: FloatArray, **fields: Any) -> TrainingData:
+def _merge(X: FloatArray, y: FloatArray, weight: FloatArray, *, kept: NDArray[np.bool_], **fields: Any) -> TrainingData:
     """Merge repeated rows; the likelihood needs their mean, total weight and sum of squares within."""
     order = np.lexsort((weight, y, *X.T[::-1]))
     X, y, weight = X[order], y[order], weight[order]
@@ -175,17 +187,39 @@ def _merge(X: FloatArray, y: FloatArray, weight: FloatArray, **fields: Any) -> T
     mean, total = _mean_and_total_within(y, weight, np.flatnonzero(is_first))
     rows, within = X[is_first], y - mean[group]
     place = near_together(rows) if len(rows) > MANY_ROWS else np.arange(len(rows))
-    index = np.argsort(place)[index]
+    rank = np.argsort(place)
+    index = rank[index]
     return TrainingData(
         X=np.ascontiguousarray(rows[place]),
         y=mean[place],
         weight=total[place],
         index=index,
+        kept=kept,
+        **_observations(rank[group], y, weight, order, kept),
         n_observations=math.fsum(weight.tolist()),
         # Infinite where squares leave the range of float64; `check_units` refuses that.
         ss_within=exact_dot(weight, within**2) if np.abs(within).max() < 1e140 else math.inf,
         **fields,
     )
+
+
+def _observations(
+    row: IntArray, y: FloatArray, weight: FloatArray, order: NDArray[np.intp], kept: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Distinct pairs of row and output; `order` sorts the kept given rows, and the first three are in that order."""
+    near = np.argsort(row, kind="stable")
+    row, y, weight, order = row[near], y[near], weight[near], order[near]
+    is_new = np.ones(row.size, dtype=bool)
+    is_new[1:] = (row[1:] != row[:-1]) | (y[1:] != y[:-1])
+    first = np.flatnonzero(is_new)
+    observation = np.full(kept.size, -1, dtype=np.int64)
+    observation[np.flatnonzero(kept)[order]] = np.cumsum(is_new) - 1
+    return {
+        "obs_row": row[first].astype(np.int64),
+        "obs_y": y[first],
+        "obs_weight": _mean_and_total_within(y, weight, first)[1],
+        "observation": observation,
+    }
 
 
 def _mean_and_total_within(y: FloatArray, weight: FloatArray, first: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:

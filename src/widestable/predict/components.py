@@ -28,6 +28,8 @@ LARGE_SIZE = 1e5
 MIN_LAWS, MAX_LAWS, MAX_ENTRIES = 8, 48, 5_000_000
 # Eigenvectors of smooth kernels that change the variance of f by less than this part of the noise are left out.
 NEGLIGIBLE = 1e-6
+# Outliers are so much wider than the differences between draws that so many of the draws describe them.
+N_OUTLIERS = 128
 
 
 class Components(NamedTuple):
@@ -41,6 +43,7 @@ class Components(NamedTuple):
     size: FloatArray  # (atoms,)
     anchor: IntArray  # (M,) row of `at_rows` of a draw whose atoms nearly cancel, otherwise -1
     at_rows: FloatArray  # (anchored draws, n) the sum of its atoms at the training rows
+    p_outlier: FloatArray  # (M,) probability that a new observation is an outlier
 
 
 class Basis(NamedTuple):
@@ -159,12 +162,16 @@ def _components(model: Model, draws: ChainDraws, large: float) -> Components:
     anchor = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int64)
     # The coefficient is (g K + noise)^-1 (y - atoms): undo the inverse.
     at_rows = np.empty((int(is_large.sum()), model.row_y.size))
+    first_spike = np.concatenate([[0], np.cumsum(draws.n_spikes)])
     for row, draw in zip(at_rows, np.flatnonzero(is_large), strict=True):
         K = arcsine_kernel(model.X * draws.relevance[draw], sharpness=draws.sharpness[draw])
         c = draws.coefficient[draw]
         row[:] = model.row_y - g[draw] * (K * c).sum(axis=1) - sigma2[draw] / model.weight * c
+        of_spikes = slice(first_spike[draw], first_spike[draw + 1])
+        spike, row_of = draws.spike[of_spikes], model.obs_row[draws.spike[of_spikes]]
+        np.subtract.at(row, row_of, model.obs_weight[spike] / model.weight[row_of] * draws.spike_size[of_spikes])
     coefficient, h, size = (_writeable(array) for array in (draws.coefficient, draws.h, draws.size))
-    return Components(g, sigma2, coefficient, draws.first_atom, h, size, anchor, at_rows)
+    return Components(g, sigma2, coefficient, draws.first_atom, h, size, anchor, at_rows, draws.p_outlier)
 
 
 def _writeable(array: FloatArray) -> FloatArray:
@@ -183,6 +190,35 @@ def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, 
             fill_components(Z, k, k_self, basis, chain, np.flatnonzero(law_of == place), offset, noise, mean, sd)
             offset += chain.g.size
     return mean, sd
+
+
+def observed(source: Source, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and s.d. of every component of the distribution of an observation, and its weight.
+
+    Where the noise has outliers, each draw has the weight 1 - p. The weight that is left goes to components that are
+    outliers: evenly spread draws, in proportion to their p, in which the values of c take turns. Weights add up to the
+    number of draws.
+
+    Parameters
+    ----------
+    source : Source
+        What predictions are made of.
+    X : ndarray of shape (m, d)
+        Scaled rows.
+
+    Returns
+    -------
+    tuple of ndarrays of shapes (m, components), (m, components) and (components,)
+    """
+    mean, sd = components(source, X, True)
+    if not source.model.has_spikes:
+        return mean, sd, np.ones(source.n_draws)
+    p, sigma2 = (np.concatenate([getattr(c, name) for c in source.chains]) for name in ("p_outlier", "sigma2"))
+    chosen, values = spread_indices(p.size, N_OUTLIERS), source.model.spike_log_c
+    c = np.exp(values[np.arange(chosen.size) % values.size])
+    wide = np.sqrt(sd[:, chosen] ** 2 + c * sigma2[chosen])
+    weight = np.concatenate([1.0 - p, p[chosen] * (p.sum() / p[chosen].sum())])
+    return np.hstack([mean, mean[:, chosen]]), np.hstack([sd, wide]), weight
 
 
 @inner_kernel

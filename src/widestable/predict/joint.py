@@ -56,8 +56,17 @@ def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng:
                 fill_atom_sums(Z, nearest, basis, chain, draw, atoms)
                 out[:, column] = atoms + _draw_remainder(basis, conditional, chain, draw, inverse, rng)
                 if noise:
-                    out[:, column] += np.sqrt(chain.sigma2[draw]) * rng.standard_normal(len(X))
+                    out[:, column] += draw_noise(source.model, len(X), chain.sigma2[draw], chain.p_outlier[draw], rng)
     return out
+
+
+def draw_noise(model: Model, n: int, sigma2: float, p_outlier: float, rng: np.random.Generator) -> FloatArray:
+    """Noise of n new observations: normal, or with a spike of probability `p_outlier` in each."""
+    variance = np.full(n, sigma2)
+    if model.has_spikes:
+        is_outlier = rng.random(n) < p_outlier
+        variance[is_outlier] *= 1.0 + np.exp(rng.choice(model.spike_log_c, is_outlier.sum()))
+    return np.asarray(np.sqrt(variance) * rng.standard_normal(n))
 
 
 def _shuffled(n: int, n_samples: int, rng: np.random.Generator) -> IntArray:

@@ -20,7 +20,7 @@ from ..inputs import TrainingData
 from ..posterior import Posterior
 from .archive import VERSION, UnreadableFileError, read_archive, write_archive
 from .checks import check_numbers, check_shapes, refuse_too_large
-from .contents import arrays_of, from_plain, meta_of, posterior_of, to_plain
+from .contents import OF_DATA, arrays_of, from_plain, meta_of, posterior_of, to_plain
 
 __all__ = ["UnreadableFileError", "read", "read_checkpoint", "write"]
 
@@ -73,7 +73,7 @@ def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters
     if not Path(path).exists():
         return None
     posterior, saved = read(path)
-    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in ("X", "y", "weight"))
+    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in OF_DATA)
     differing = [
         name for name, value in parameters.items() if name not in FREE and not _is_same(saved.get(name), value)
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.chain import MOVES, tuning_shapes
-from ..engine.draws import OF_ATOMS
+from ..engine.draws import OF_ATOMS, OF_SPIKES
 from ..engine.model import capacity
 from ..engine.tree import node_ranges
 from ..parameters import MAX_ATOMS
@@ -19,7 +19,7 @@ from .archive import Arrays, UnreadableFileError, require
 # Largest |log nu| and |log sigma2|, beyond any run.
 MAX_LOG = 1e4
 # Arrays of whole numbers.
-COUNTS = ("rows", ".given", ".n_atoms", ".tally", ".relevant")
+COUNTS = ("rows", ".n_atoms", ".tally", ".relevant", ".obs_row", ".observation", ".n_spikes", ".spike")
 # Arrays that may hold infinity, the sharpness of sign units.
 MAY_BE_INFINITE = (".parameters", ".sharpness")
 
@@ -29,18 +29,23 @@ def check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     n, d = arrays["data.X"].shape
     n_rows, m = arrays["model.rows"].size, arrays["model.landmark_rows"].size
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
-    expected |= {"data.given": (arrays["data.given"].size,), "model.rows": (n_rows,), "model.landmark_rows": (m,)}
+    expected |= {"model.rows": (n_rows,), "model.landmark_rows": (m,)}
     expected["model.node_rows"] = (len(arrays["model.node_rows"]), 2)
-    expected["model.relevant"] = (arrays["model.relevant"].size,)
+    expected |= {f"model.{name}": (arrays[f"model.{name}"].size,) for name in ("relevant", "spike_log_c")}
+    n_obs = arrays["data.obs_row"].size
+    expected |= {f"data.{name}": (n_obs,) for name in ("obs_row", "obs_y", "obs_weight")}
+    expected["data.observation"] = (arrays["data.observation"].size,)
     for c in range(meta["n_chains"]):
         expected |= _shapes_of_chain(meta, arrays, c, (n_rows, m, d))
-        require(bool(np.all(arrays[f"chain{c}.n_atoms"] >= 0)), "a negative number of atoms")
+        for name in ("n_atoms", "n_spikes"):
+            require(bool(np.all(arrays[f"chain{c}.{name}"] >= 0)), "a negative number of atoms or spikes")
     require({name: array.shape for name, array in arrays.items()} == expected, "shapes of arrays")
     finite = [np.isfinite(array).all() for name, array in arrays.items() if not name.endswith(MAY_BE_INFINITE)]
     require(all(finite), "numbers that are not finite")
     is_count = {name: array.dtype.kind == "i" for name, array in arrays.items()}
     require(all(is_count[name] == name.endswith(COUNTS) for name in arrays), "types of arrays")
     _check_rows(meta, arrays)
+    _check_spikes(meta, arrays)
 
 
 def _shapes_of_chain(
@@ -51,12 +56,15 @@ def _shapes_of_chain(
     n_draws = sum(n for _, n in meta["rounds"])
     total, left = int(arrays[f"chain{c}.n_atoms"].sum()), arrays[f"state{c}.log_mark"].size
     of_draws: dict[str, tuple[int, ...]] = {"f": (n_rows,), "coefficient": (m,), "relevance": (d,)}
-    of_draws |= dict.fromkeys(("alpha", "log_nu", "log_sigma2", "sharpness", "log_density", "n_atoms"), ())
+    names = ("alpha", "log_nu", "log_sigma2", "sharpness", "log_density", "n_atoms", "n_spikes", "p_outlier")
+    of_draws |= dict.fromkeys(names, ())
     of_state = {"parameters": (4,), "relevance": (d,), "h": (left, d + 1), "log_mark": (left,)}
+    of_state |= dict.fromkeys(("spike", "log_c"), (arrays[f"state{c}.spike"].size,))
     of_state |= {"log_step": (len(MOVES),), "tally": (len(MOVES), 2)}
     of_state |= {f"law_{name}": shape for name, shape in tuning_shapes(d).items()}
     shapes = {f"chain{c}.{name}": (n_draws, *rest) for name, rest in of_draws.items()}
     shapes |= {f"chain{c}.{name}": (total, d + 1) if name == "h" else (total,) for name in OF_ATOMS}
+    shapes |= {f"chain{c}.{name}": (int(arrays[f"chain{c}.n_spikes"].sum()),) for name in OF_SPIKES}
     return shapes | {f"state{c}.{name}": shape for name, shape in of_state.items()}
 
 
@@ -67,8 +75,9 @@ def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
     nodes = arrays["model.node_rows"]
     require(n > 0 and len(meta["rounds"]) > 0 and all(n_draws > 0 for _, n_draws in meta["rounds"]), "counts")
     require(bool(np.all((rows >= 0) & (rows < n))), "stored rows")
-    given = np.unique(arrays["data.given"])
-    require(np.array_equal(given[given != -1], np.arange(n)), "the rows that were given")
+    observation = np.unique(arrays["data.observation"])
+    n_observations = arrays["data.obs_row"].size
+    require(np.array_equal(observation[observation != -1], np.arange(n_observations)), "the rows that were given")
     relevant, d = arrays["model.relevant"], arrays["data.X"].shape[1]
     require(bool(np.all((relevant >= 0) & (relevant < d))), "inputs whose relevance is inferred")
     landmarks = arrays["model.landmark_rows"]
@@ -79,9 +88,25 @@ def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
     require(len(nodes) == 0 or np.array_equal(nodes, node_ranges(n)), "the tree over the rows")
 
 
+def _check_spikes(meta: dict[str, Any], arrays: Arrays) -> None:
+    """Observations belong to rows that exist, and spikes to observations that exist, each to another."""
+    n, row = len(arrays["data.X"]), arrays["data.obs_row"]
+    require(np.array_equal(np.unique(row), np.arange(n)), "rows of observations")
+    numbers = meta["model"]
+    require(type(numbers["has_spikes"]) is bool and type(numbers["max_spikes"]) is int, "outliers")
+    require(0 <= numbers["max_spikes"] <= row.size and arrays["model.spike_log_c"].size > 0, "the number of outliers")
+    require(numbers["spike_a"] > 0.0 and numbers["spike_b"] > 0.0, "the prior of outliers")
+    for c in range(meta["n_chains"]):
+        ours, p = arrays[f"state{c}.spike"], arrays[f"chain{c}.p_outlier"]
+        require(np.unique(ours).size == ours.size <= numbers["max_spikes"], "outliers")
+        spikes = np.concatenate([ours, arrays[f"chain{c}.spike"]])
+        require(bool(np.all((spikes >= 0) & (spikes < row.size))), "outliers")
+        require(bool(np.all((p >= 0.0) & (p <= 1.0))), "the probability of an outlier")
+
+
 def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     """Numbers outside their range would give predictions that are no numbers, or work without end."""
-    positive = [arrays[f"data.{name}"] for name in ("weight", "x_scale")]
+    positive = [arrays[f"data.{name}"] for name in ("weight", "x_scale", "obs_weight")]
     positive.append(np.array([meta["y_scale"], meta["n_observations"], meta["thin"], meta["n_sweeps"]], dtype=float))
     require(all(bool(np.all((part > 0.0) & np.isfinite(part))) for part in positive), "weights, scales or counts")
     require(abs(meta["model"]["log_sigma2_floor"]) < MAX_LOG, "the floor of sigma2")
@@ -103,6 +128,7 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
 def refuse_too_large(meta: dict[str, Any], arrays: Arrays) -> None:
     """A small file can ask for large matrices: kernels of all rows, and room for atoms."""
     n, room = len(arrays["data.X"]), capacity(min(float(meta["model"]["n_atoms"]), MAX_ATOMS))
+    room += meta["model"]["max_spikes"]
     n_kernels, rank = meta["n_chains"] * (1 + max_laws(n)), n - meta["model"]["n_rest"]
     if not meta["model"]["infer_sharpness"] and arrays["model.relevant"].size == 0:
         n_kernels = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.chain import State, Tuning
+from ..engine.chain import Spikes, State, Tuning
 from ..engine.draws import ChainDraws
 from ..engine.kernel import Law
 from ..engine.model import Model, data_fields
@@ -18,11 +18,22 @@ from ..parameters import MAX_ATOMS
 from ..posterior import Posterior
 from .archive import Arrays, require
 
-OF_DATA = ("X", "y", "weight")
-OF_MODEL = ("rows", "landmark_rows", "node_rows", "relevant")
+OF_DATA = ("X", "y", "weight", "obs_row", "obs_y", "obs_weight", "observation")
+OF_MODEL = ("rows", "landmark_rows", "node_rows", "relevant", "spike_log_c")
 OF_STATE = ("h", "log_mark", "log_step", "tally")
 # What the model takes from the data; the rest of it is in the file.
-FROM_DATA = ("X", "weight", "row_y", "sum_y2", "n_extra", "ss_within", "sum_log_weight")
+FROM_DATA = (
+    "X",
+    "weight",
+    "row_y",
+    "sum_y2",
+    "n_extra",
+    "ss_within",
+    "sum_log_weight",
+    "obs_row",
+    "obs_y",
+    "obs_weight",
+)
 MODEL_NUMBERS = tuple(name for name in Model._fields if name not in FROM_DATA + OF_MODEL)
 
 
@@ -34,16 +45,13 @@ def arrays_of(posterior: Posterior) -> Arrays:
     data, model = posterior.data, posterior.model
     arrays: Arrays = {f"data.{name}": getattr(data, name) for name in OF_DATA}
     arrays |= {"data.x_mean": data.scaling.x_mean, "data.x_scale": data.scaling.x_scale}
-    # The distinct row of each given row, -1 for rows of weight zero.
-    given = np.full(data.kept.size, -1, dtype=np.int64)
-    given[data.kept] = data.index
-    arrays["data.given"] = given
     arrays |= {f"model.{name}": getattr(model, name) for name in OF_MODEL}
     for c, (draws, state) in enumerate(zip(posterior.chains, posterior.sample.states, strict=True)):
         arrays |= {f"chain{c}.{field.name}": getattr(draws, field.name) for field in fields(ChainDraws)}
         arrays |= {f"state{c}.{name}": getattr(state, name) for name in OF_STATE}
         arrays[f"state{c}.parameters"] = np.array([state.alpha, state.log_nu, state.log_sigma2, state.law.sharpness])
         arrays[f"state{c}.relevance"] = state.law.relevance
+        arrays |= {f"state{c}.spike": state.spikes.observation, f"state{c}.log_c": state.spikes.log_c}
         arrays |= {f"state{c}.law_{name}": value for name, value in state.tuning._asdict().items()}
     return arrays
 
@@ -107,13 +115,13 @@ def posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
 
 
 def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
-    """The distinct rows, and which given row is which."""
-    given = arrays["data.given"]
+    """The distinct rows and observations."""
+    kept = arrays["data.observation"] >= 0
     scaling = Scaling(arrays["data.x_mean"], arrays["data.x_scale"], meta["y_mean"], meta["y_scale"])
     return TrainingData(
         **{name: arrays[f"data.{name}"] for name in OF_DATA},
-        index=given[given >= 0].astype(np.intp),
-        kept=given >= 0,
+        index=arrays["data.obs_row"][arrays["data.observation"][kept]],
+        kept=kept,
         n_observations=meta["n_observations"],
         ss_within=meta["ss_within"],
         scaling=scaling,
@@ -137,4 +145,5 @@ def _state_of(meta: dict[str, Any], arrays: Arrays, c: int) -> State:
     law = Law(arrays[f"state{c}.relevance"], sharpness)
     tuning = Tuning(**{name: arrays[f"state{c}.law_{name}"] for name in Tuning._fields})
     of_state = {name: arrays[f"state{c}.{name}"] for name in OF_STATE}
-    return State(alpha, log_nu, log_sigma2, law, **of_state, tuning=tuning, rng=rng)
+    spikes = Spikes(arrays[f"state{c}.spike"], arrays[f"state{c}.log_c"])
+    return State(alpha, log_nu, log_sigma2, law, **of_state, spikes=spikes, tuning=tuning, rng=rng)

@@ -16,7 +16,7 @@ def move_alpha_marks(chain, model, work, rng, step):
     new = chain.alpha + step * rng.standard_normal()
     if log_prior_alpha(new, model) == -math.inf:
         return 0
-    set_group_scales(chain, new, chain.log_nu, work.log_group_scale)
+    set_group_scales(chain, new, chain.log_nu, chain.log_sigma2, work.log_group_scale)
     value = log_likelihood(chain, model, work, new, chain.log_nu, chain.log_sigma2, work.log_group_scale)
     if not accept(rng, value - chain.log_likelihood):
         return 0

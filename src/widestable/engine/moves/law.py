@@ -16,7 +16,7 @@ import numpy as np
 from ..._blas import one_blas_thread
 from ..._types import FloatArray, IntArray
 from ...stable import log_scale_of_mark
-from ..chain import LAW_ONE, LAW_PATH, N_OTHERS, N_STEP_KINDS, Chain, Tuning, Work
+from ..chain import LAW_ONE, LAW_PATH, N_OTHERS, N_STEP_KINDS, Chain, Tuning, Work, spikes_of
 from ..kernel import Law, make_kernel
 from ..law_density import (
     ALPHA,
@@ -33,6 +33,7 @@ from ..law_density import (
 )
 from ..law_likelihood import view
 from ..model import Model
+from ..observations import inflate
 from ..sweep import rebuild
 from .accept import accept
 
@@ -120,14 +121,16 @@ def update_law(
     tuple of Chain, Law, Tuning and (Learned or None)
     """
     h = chain.h[: chain.n_atoms].copy()
+    # Spikes stay, and are no more than smaller weights to the law.
+    seen, constant = inflate(model, spikes_of(chain))
     start = place = Place(law, chain.log_nu, chain.log_sigma2, chain.alpha, h)
     start = place = start._replace(
-        log_density=chain.log_likelihood + log_prior(model, start, chain.kernel.log_diagonal)
+        log_density=chain.log_likelihood - constant + log_prior(model, start, chain.kernel.log_diagonal)
     )
     # One thread: the last bits of the factors, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
         for propose in [propose_path] + min(MAX_PROPOSALS, 2 * _active(model).size) * [propose_step]:
-            tried = propose(chain, model, place, tuning, rng)
+            tried = propose(chain, seen, place, tuning, rng)
             place = tried.place
             if learned is not None:
                 tuning, learned = _learn(tuning, learned, tried)

@@ -12,7 +12,7 @@ import math
 from ..._jit import inner_kernel
 from ...stable import log_remainder_of_one
 from ..priors import log_prior_log_nu, log_prior_log_sigma2
-from ..system import log_likelihood
+from ..system import log_likelihood, shift_group_scales
 from .accept import accept
 
 
@@ -36,8 +36,7 @@ def move_noise_share(chain, model, work, rng, step):
     log_sigma2_new, log_jacobian = take_up(log_sigma2, noise * (1.0 - math.exp(change)))
     if log_sigma2_new == -math.inf or log_sigma2_new < model.log_sigma2_floor:
         return 0
-    for i in range(chain.n_groups):
-        work.log_group_scale[i] = chain.log_group_scale[i] + change
+    shift_group_scales(chain, log_sigma2_new - log_sigma2, change, work.log_group_scale)
     value = log_likelihood(chain, model, work, alpha, log_nu_new, log_sigma2_new, work.log_group_scale)
     log_ratio = value - chain.log_likelihood + log_jacobian
     log_ratio += log_prior_log_nu(log_nu_new, kernel, model) - log_prior_log_nu(log_nu, kernel, model)

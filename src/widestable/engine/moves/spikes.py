@@ -1,0 +1,121 @@
+"""Which observations are outliers: each is taken out in turn and drawn anew, off or on with some c.
+
+Given all others this is a Gibbs step, because the size of a spike is integrated out and c is on a grid. The probability
+p of an outlier is integrated out too: with k other spikes the odds are `(k + a) / (n - 1 - k + b)`. An observation is
+judged by the system as it is now, with all earlier changes in it: two of one row would otherwise both explain the same
+deviation.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..._algebra import draw_weighted
+from ..._jit import inline_kernel, inner_kernel
+from ..chain import SPIKE
+from ..loose import append_group, drop_group, evaluate, log_gain, swap_groups
+from ..system import invert_again, put_in, take_out
+from .accept import count
+
+
+@inline_kernel
+def update_spikes(chain, model, work, rng, n_visits):
+    """Visit `n_visits` observations from a random one on, all of them where they are fewer."""
+    n = model.obs_row.size
+    first = int(n * rng.random())
+    for step in range(min(n, n_visits)):
+        i = (first + step) % n
+        count(chain, SPIKE, update_spike(chain, model, work, rng, i))
+
+
+@inner_kernel
+def update_spike(chain, model, work, rng, i):
+    """Draw anew whether observation i is an outlier, and its c; returns 1 when it has changed."""
+    atom = work.spike
+    g = find_spike(chain, i)
+    log_c = -math.inf
+    if g >= 0:
+        log_c = chain.log_c[g]
+        take_out_spike(chain, work, g)
+    set_loose_spike(chain, model, atom, i)
+    new = log_c
+    if evaluate(chain, model, work, atom):
+        new = draw_log_c(chain, model, work, rng)
+    if new > -math.inf:
+        put_in_spike(chain, work, atom, i, new)
+    atom.tau[model.obs_row[i]] = 0.0
+    return 1 if new != log_c else 0
+
+
+@inner_kernel
+def find_spike(chain, i):
+    """The spike of observation i, or -1."""
+    for g in range(chain.n_spikes):
+        if chain.spike[g] == i:
+            return g
+    return -1
+
+
+@inner_kernel
+def set_loose_spike(chain, model, atom, i):
+    """The pattern of a spike at observation i, and its products over the rows; all other rows of it are 0 already."""
+    row, weight = model.obs_row[i], model.obs_weight[i]
+    share = weight / model.weight[row]
+    atom.observation = i
+    atom.tau[row] = share
+    for j in range(atom.t.size):
+        atom.t[j] = share * chain.kernel.basis[row, j]
+    if model.n_rest > 0:
+        atom.w_t = weight * share
+        atom.w_y = weight * model.row_y[row]
+        for g in range(chain.n_groups):
+            atom.c[g] = weight * chain.tau[g, row]
+
+
+@inner_kernel
+def draw_log_c(chain, model, work, rng):
+    """log c of the loose spike given all others; -inf when it is none."""
+    n_others = chain.n_spikes
+    if n_others >= model.max_spikes:
+        return -math.inf
+    atom, n_values = work.spike, model.spike_log_c.size
+    odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)
+    largest = 0.0
+    for j in range(n_values):
+        gain = log_gain(chain.log_sigma2 + model.spike_log_c[j], atom.a, atom.b)
+        work.log_chances[j] = math.log(odds / n_values) + gain
+        largest = max(largest, work.log_chances[j])
+    total = math.exp(-largest)
+    left = rng.random()
+    for j in range(n_values):
+        work.log_chances[j] = math.exp(work.log_chances[j] - largest)
+        total += work.log_chances[j]
+    if left * total < math.exp(-largest):
+        return -math.inf
+    j = draw_weighted(work.log_chances, n_values, total - math.exp(-largest), rng)
+    return model.spike_log_c[j]
+
+
+@inner_kernel
+def take_out_spike(chain, work, g):
+    """Take spike g out of the system: it and then the last group of all change places with the last spike."""
+    is_safe = take_out(chain.R, g, chain.n_groups)
+    last = chain.n_spikes - 1
+    swap_groups(chain, g, last)
+    chain.spike[g], chain.log_c[g] = chain.spike[last], chain.log_c[last]
+    chain.n_spikes = last
+    drop_group(chain, last)
+    if not is_safe:
+        invert_again(chain, work)
+
+
+@inner_kernel
+def put_in_spike(chain, work, atom, i, log_c):
+    """Put a loose spike into the system, behind the other spikes and before the atoms."""
+    g, first = chain.n_groups, chain.n_spikes
+    append_group(chain, atom, g)
+    chain.log_group_scale[g] = chain.log_sigma2 + log_c
+    put_in(chain.R, chain.S, chain.log_group_scale[g], g, chain.n_groups, work.put_in, atom.a)
+    swap_groups(chain, first, g)
+    chain.spike[first], chain.log_c[first] = i, log_c
+    chain.n_spikes = first + 1

@@ -1,0 +1,125 @@
+"""Noise with outliers, from fit to files and predictions."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.checks import check_cdf
+from tests.fits import fit, slow_quantile
+from widestable import StableRegressor
+from widestable.predict.components import components, observed
+
+ROWS = [12, 40]
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """A jump, and two outliers of 12 and 40 standard deviations."""
+    rng = np.random.default_rng(0)
+    x = np.linspace(0.0, 10.0, 60)
+    y = 3.0 * (x > 6.0) + 0.5 * rng.standard_normal(60)
+    y[ROWS] += [6.0, -20.0]
+    return x[:, None], y
+
+
+@cache
+def outliers() -> StableRegressor:
+    return fit(*data(), noise="outliers", n_sweeps=900)
+
+
+def test_outliers_are_found_and_are_no_jumps() -> None:
+    model = outliers()
+    probability = model.posterior_.outlier_probability
+    assert probability[ROWS].min() > 0.95
+    assert np.delete(probability, ROWS).max() < 0.5
+    (jump,) = (jump for jump in model.jumps() if jump.probability > 0.5)
+    assert jump.size == pytest.approx(3.0, abs=0.7)
+
+
+def test_rows_keep_their_place() -> None:
+    X, y = data()
+    order = np.random.default_rng(1).permutation(60)
+    model = fit(np.vstack([X[order], [[3.0]]]), np.append(y[order], 1e6), [1.0] * 60 + [0.0], noise="outliers")
+    probability = model.posterior_.outlier_probability
+    assert np.isnan(probability[60])
+    assert set(order[np.flatnonzero(probability[:60] > 0.9)]) >= set(ROWS)
+
+
+def test_spikes_and_f_make_up_the_data() -> None:
+    """What a draw leaves of an outlier is noise."""
+    posterior = outliers().posterior_
+    for draws in posterior.chains:
+        of_draw = np.repeat(np.arange(len(draws)), draws.n_spikes)
+        size = np.zeros(draws.f.shape)
+        size[of_draw, posterior.data.obs_row[draws.spike]] = draws.spike_size
+        left = (posterior.data.y - draws.f - size) / np.exp(0.5 * draws.log_sigma2)[:, None]
+        assert np.abs(left).max() < 6.0
+        assert np.abs(left).mean() == pytest.approx(np.sqrt(2.0 / np.pi), rel=0.3)
+
+
+def test_predictions_are_one_mixture(rng: np.random.Generator) -> None:
+    posterior = outliers().posterior_
+    X = np.array([[2.2], [6.0]])
+    rows = posterior.scale_rows(X)
+    mean, sd, weight = observed(posterior._source, rows)
+    scaling = posterior.data.scaling
+    mean, sd = scaling.y_mean + scaling.y_scale * mean, scaling.y_scale * sd
+    assert weight.sum() == pytest.approx(components(posterior._source, rows, True)[0].shape[1])
+
+    def cdf(x: np.ndarray, r: int) -> np.ndarray:
+        return stats.norm.cdf(np.atleast_1d(x)[:, None], mean[r], sd[r]) @ weight / weight.sum()
+
+    q = np.array([0.002, 0.05, 0.5, 0.9, 0.999])
+    found = posterior.quantiles(X, q)
+    for r in range(2):
+        np.testing.assert_allclose(cdf(found[r], r), q, atol=1e-12)
+        density = stats.norm.pdf(30.0, mean[r], sd[r]) @ weight / weight.sum()
+        assert posterior.log_score(X[r : r + 1], [30.0])[0] == pytest.approx(np.log(density))
+    # Distance to y less half of that between two draws, by quadrature.
+    grid = np.linspace(mean.min() - 9.0 * sd.max(), mean.max() + 9.0 * sd.max(), 400_001)
+    F = np.concatenate([cdf(part, 0) for part in np.array_split(grid, 100)])
+    expected = np.trapezoid((F - (grid >= 30.0)) ** 2, grid)
+    assert posterior.crps(X[:1], [30.0])[0] == pytest.approx(expected, rel=1e-4)
+    draws = posterior.sample_y(X[:1], 4000, random_state=rng)[0]
+    check_cdf(draws, lambda x: cdf(x, 0))
+    assert slow_quantile(mean[0, : len(weight) - 128], sd[0, : len(weight) - 128], 0.999) < found[0, -1]
+
+
+def test_files_keep_outliers(tmp_path: Path) -> None:
+    model = fit(*data(), noise="outliers", n_sweeps=60)
+    model.save(tmp_path / "model")
+    again = StableRegressor.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.posterior_.outlier_probability, model.posterior_.outlier_probability)
+    X = np.array([[2.0], [9.0]])
+    assert np.array_equal(again.predict_interval(X), model.predict_interval(X))
+    assert np.array_equal(again.continue_sampling(40).predict(X), model.continue_sampling(40).predict(X))
+    assert again.posterior_.chains[0].spike.size > 0
+
+
+def test_arviz_has_the_likelihood_of_observations(rng: np.random.Generator) -> None:
+    pytest.importorskip("arviz_base")
+    posterior = outliers().posterior_
+    tree = posterior.to_arviz(log_likelihood=True, posterior_predictive=True)
+    value = float(tree["log_likelihood"]["y"].values[0, 3, ROWS[1]])
+    draws = posterior.chains[0]
+    c, sigma2 = np.exp(posterior.model.spike_log_c), np.exp(draws.log_sigma2[3])
+    z = posterior.data.y[ROWS[1]] - draws.f[3, ROWS[1]]
+    p = draws.p_outlier[3]
+    density = (1.0 - p) * stats.norm.pdf(z, 0.0, np.sqrt(sigma2))
+    density += p * stats.norm.pdf(z, 0.0, np.sqrt(sigma2 * (1.0 + c))).mean()
+    assert value == pytest.approx(np.log(density / posterior.data.scaling.y_scale))
+
+
+@pytest.mark.parametrize("y", [np.ones(12), np.append(np.ones(11), 5.0)])
+def test_constant_outputs_are_no_error(y: np.ndarray) -> None:
+    model = fit(np.arange(12.0)[:, None], y, noise="outliers", n_sweeps=40)
+    assert np.isfinite(model.predict([[3.0]])).all()
+
+
+def test_smooth_units_with_inferred_law() -> None:
+    model = fit(*data(), noise="outliers", sharpness=None, relevance=None, n_sweeps=120)
+    assert model.posterior_.outlier_probability[ROWS].min() > 0.9
