@@ -29,8 +29,10 @@ def draws_of(*draws: Atoms, width: int, sharpness: float | list[float] = np.inf)
         "h": np.array([h for h, _ in atoms], dtype=float).reshape(-1, width),
         "log_mark": np.zeros(len(atoms)),
         "size": np.array([size for _, size in atoms], dtype=float),
+        "n_spikes": np.zeros(n, np.int64),
         "sharpness": np.broadcast_to(np.asarray(sharpness, dtype=float), (n,)).copy(),
     }
+    given |= {"spike": np.empty(0, np.int64), "spike_log_c": np.empty(0), "spike_size": np.empty(0)}
     empty = {field.name: np.zeros(n) for field in fields(ChainDraws)}
     return ChainDraws(**{name: given.get(name, value) for name, value in empty.items()})
 
