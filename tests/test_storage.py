@@ -227,8 +227,8 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("model.landmark_rows", lambda a: a - 1),
         ("model.relevant", lambda a: np.array([2])),
         ("data.X", lambda a: a.ravel()),
-        ("data.given", lambda a: a + 1),
-        ("data.given", lambda a: a[1:]),
+        ("data.observation", lambda a: a + 1),
+        ("data.observation", lambda a: a[1:]),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(saved: Path, name: str, change: Callable[..., Any]) -> None:
