@@ -167,7 +167,8 @@ def test_equal_outputs_keep_some_noise(sharpness: float | None) -> None:
         model = fit_or_refuse(X, y, n_sweeps=300, sharpness=sharpness)
         assert model is not None
         assert model.posterior_.sigma2.min() >= floor * (1.0 - 1e-9)
-        np.testing.assert_allclose(model.predict(X), y, atol=0.6)
+        # The one output that differs may be a jump or noise.
+        assert np.mean(np.abs(model.predict(X) - y) < 0.6) >= 0.95
         check_answers(model, X[:5])
 
 

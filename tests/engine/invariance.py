@@ -294,9 +294,11 @@ def p_values(
     if model.infer_nu:
         found["log nu"] = stats.kstest([look.log_nu_k for look in after], stats.norm(0.0, model.log_nu_sd).cdf).pvalue
     if model.infer_sigma2:
-        below = sigma2_below_floor(model)
-        above = (stats.halfcauchy().cdf([look.sigma2 for look in after]) - below) / (1.0 - below)
-        found["sigma2"] = stats.kstest(above, stats.uniform().cdf).pvalue
+        below, sigma2 = sigma2_below_floor(model), np.array([look.sigma2 for look in after])
+        share = (stats.halfcauchy().cdf(sigma2) - below) / (1.0 - below)
+        found["sigma2"] = stats.kstest(share, stats.uniform().cdf).pvalue
+        # The prior has nothing below the floor: a single draw there is enough.
+        found["sigma2 above its floor"] = float(sigma2.min() >= math.exp(model.log_sigma2_floor))
     return {name: float(p) for name, p in found.items()}
 
 
