@@ -26,7 +26,7 @@ LAYERS = [
     ["predict", "jumps"],
     ["importance"],
     ["summaries", "posterior"],
-    ["storage", "fitting"],
+    ["storage", "fitting", "outliers"],
     ["regressor"],
     ["plots"],
     ["report"],

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.checks import check_cdf
-from tests.fits import fit, slow_quantile
+from tests.fits import fit, line, slow_quantile
 from widestable import StableRegressor
 from widestable.predict.components import components, observed
 
@@ -124,3 +124,33 @@ def test_constant_outputs_are_no_error(y: np.ndarray) -> None:
 def test_smooth_units_with_inferred_law() -> None:
     model = fit(*data(), noise="outliers", sharpness=None, relevance=None, n_sweeps=120)
     assert model.posterior_.outlier_probability[ROWS].min() > 0.9
+
+
+def test_outliers_are_listed_by_given_row() -> None:
+    model = outliers()
+    X, y = data()
+    found = model.outliers()
+    probability = model.posterior_.outlier_probability
+    assert [item.row for item in found] == np.flatnonzero(probability >= 0.5).tolist()
+    assert len(found) > 0
+    rows = [item.row for item in found]
+    np.testing.assert_allclose([item.residual for item in found], y[rows] - model.predict(X[rows]))
+    # What is beyond the noise is most of the residual.
+    assert all(abs(item.size - item.residual) < 4.0 * model.sigma_ for item in found)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["row", "probability", "residual", "size"]
+    assert str(found).startswith(f"{len(found)} of {len(y)} rows are outliers with probability 0.5 or more")
+    assert len(model.outliers(0.0)) == len(y)
+    assert np.isnan(model.outliers(0.0)[int(np.argmin(probability))].size) or probability.min() > 0.0
+
+
+def test_normal_noise_knows_no_outliers() -> None:
+    found = line().outliers()
+    assert len(found) == 0
+    assert "fit with noise=" in str(found)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, "much", None])
+def test_a_wrong_probability_is_refused(probability: object) -> None:
+    with pytest.raises(ValueError, match="expected a number from 0 to 1"):
+        line().outliers(probability)

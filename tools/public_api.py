@@ -25,6 +25,7 @@ MODULES = (
 )
 SOME = {
     "widestable.diagnostics": ("Convergence", "convergence", "ess", "rhat"),
+    "widestable.outliers": ("Outlier", "Outliers"),
     "widestable.storage": ("UnreadableFileError",),
 }
 # Made by the library, of parts that are its own business: users rely on what it offers, not on how it is made.

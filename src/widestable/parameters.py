@@ -249,6 +249,26 @@ def check_count(name: str, value: Any, least: int) -> None:
         raise ValueError(f"Got {name} = {value!r}, expected an integer of {least} or more: pass a larger count.")
 
 
+def check_probability(probability: Any) -> float:
+    """The probability as a float; raise unless it is a number from 0 to 1.
+
+    Parameters
+    ----------
+    probability : Any
+        What the user passed.
+
+    Returns
+    -------
+    float
+    """
+    if not (_is_real(probability) and 0.0 <= probability <= 1.0):
+        raise ValueError(
+            f"Got probability = {probability!r}, expected a number from 0 to 1: pass 0.5 for what is more likely than "
+            "not an outlier."
+        )
+    return float(probability)
+
+
 def check_coverage(coverage: Any) -> None:
     """Raise unless `coverage` is a number strictly between 0 and 1.
 

@@ -18,7 +18,8 @@ from .engine import run
 from .engine.run import Sample, Setup
 from .inputs import check_training
 from .jumps import Jumps
-from .parameters import check_count, check_coverage, check_parameters, check_units
+from .outliers import Outliers, find_outliers
+from .parameters import check_count, check_coverage, check_parameters, check_probability, check_units
 from .posterior import Posterior
 from .predict.mixture import Job
 from .random_state import make_rng
@@ -44,7 +45,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
         for smooth ones; None to infer it.
     noise : "normal" or "outliers"
-        Normal, as in the paper, or with a few observations much further off. See `posterior_.outlier_probability`.
+        Normal, as in the paper, or with a few observations much further off, which `outliers` lists.
     relevance : "equal", None or array-like of shape (d,)
         How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
         is the law of the paper, one for each; None infers it; an array fixes it.
@@ -99,6 +100,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     array([1., 0.])
     >>> model.input_shares()["share"].round(2).to_dict()
     {'x1': 1.0}
+    >>> len(model.outliers())
+    0
     >>> model.continue_sampling(200).posterior_.n_sweeps > 200
     True
     >>> import tempfile
@@ -326,23 +329,16 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.jumps(size, max_width)
 
     def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> FloatArray:
-        """Probability that a jump larger than `size` separates row i of A from row i of B.
-
-        Parameters
-        ----------
-        A, B : array-like of shape (m, d)
-            Pairs of rows.
-        size, max_width : float, optional
-            As for `jumps`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Probability of a jump between row i of A and row i of B: see `Posterior.jump_probability`."""
         check_is_fitted(self)
         for rows in (A, B):
             validate_data(self, rows, reset=False, skip_check_array=True)
         return self.posterior_.jump_probability(A, B, size, max_width)
+
+    def outliers(self, probability: float = 0.5) -> Outliers:
+        """Rows given to `fit` that are outliers with at least this probability; only noise="outliers" knows any."""
+        check_is_fitted(self)
+        return find_outliers(self.posterior_, check_probability(probability))
 
     def input_shares(self, *, n_draws: int = 200, random_state: Any = 0) -> Any:
         """Share of the variance of f that each input explains, with 90% intervals: see `Posterior.input_shares`."""

@@ -49,6 +49,9 @@ Relevance = Annotated[
         help="Relevance of the inputs: equal (the default), infer, or one number per input with commas between.",
     ),
 ]
+Noise = Annotated[
+    str, typer.Option(metavar="NAME", help="normal, or outliers where a few observations may be far off.")
+]
 Atoms = Annotated[float, typer.Option(help="Expected number of units followed one by one.")]
 Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 and s.d. 1 for the fit.", **FLAG)]
 Chains = Annotated[int, typer.Option(help="Number of independent chains.")]
@@ -74,6 +77,7 @@ def fit(
     sigma2: Sigma2 = None,
     sharpness: Sharpness = None,
     relevance: Relevance = None,
+    noise: Noise = "normal",
     atoms: Atoms = 30.0,
     standardize: Standardize = True,
     chains: Chains = 4,
@@ -109,7 +113,7 @@ def fit(
         if missing := [name for name, value in given.items() if value is None]:
             raise typer.BadParameter(f"{missing[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
         parameters: dict[str, Any] = {
-            "alpha": alpha, "nu": nu, "sigma2": sigma2, "n_atoms": atoms, "standardize": standardize,
+            "alpha": alpha, "nu": nu, "sigma2": sigma2, "noise": noise, "n_atoms": atoms, "standardize": standardize,
             "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
         }  # fmt: skip
         if sharpness is not None:
@@ -216,6 +220,7 @@ def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
         "sigma": model.sigma_,
         "sharpness": model.sharpness_,
         "relevance": runs.relevances(model),
+        "outliers": [outlier.row for outlier in model.outliers()],
     }
 
 
@@ -227,6 +232,8 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
     ]
     if "relevance" in summary["inferred"]:
         lines.append("Relevance: " + ", ".join(f"{name} {value:.3g}" for name, value in summary["relevance"].items()))
+    if summary["outliers"]:
+        lines.append(f"Outliers: {len(summary['outliers'])} rows; widestable jumps {folder} lists them.")
     if summary["status"] == "interrupted":
         lines.append(
             f"Sampling was stopped early; the draws so far are kept. To continue: widestable fit --resume {folder}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import numpy as np
@@ -39,8 +40,11 @@ def jumps(
     if (start is None) != (end is None):
         raise typer.BadParameter("Got only one of --from and --to, expected both: pass two places.")
     if start is None or end is None:
-        found = model.jumps(size, max_width)
-        emit(found.to_dict()) if as_json else say(str(found), quiet=False)
+        found, outliers = model.jumps(size, max_width), model.outliers()
+        if as_json:
+            emit(found.to_dict() | {"outliers": [asdict(outlier) for outlier in outliers]})
+        else:
+            say("\n".join([str(found), *([str(outliers)] if outliers.are_modelled else [])]), quiet=False)
         return
     a, b = (runs.frame(tuple(record["inputs"]), _place(text, record["inputs"])) for text in (start, end))
     probability = float(model.jump_probability(a, b, size, max_width)[0])
