@@ -148,8 +148,6 @@ def _median_sizes(posterior: Posterior) -> FloatArray:
     spike = np.concatenate([draws.spike for draws in posterior.chains])
     size = np.concatenate([draws.spike_size for draws in posterior.chains]) * posterior.data.scaling.y_scale
     median = np.full(posterior.data.obs_row.size, np.nan)
-    order = np.argsort(spike, kind="stable")
-    present, first = np.unique(spike[order], return_index=True)
-    for observation, part in zip(present, np.split(size[order], first[1:]), strict=True):
-        median[observation] = np.median(part)
+    for observation in np.unique(spike):
+        median[observation] = np.median(size[spike == observation])
     return median

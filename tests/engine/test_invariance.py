@@ -185,7 +185,21 @@ def run_interpreted(package_root: Path, case: Case) -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [TIGHT_AND_QUIET, TIGHT, TIGHT_AND_LOW, FLOORED, ATOMS, PAIRS, QUIET_PAIRS])
+@pytest.mark.parametrize(
+    "case",
+    [
+        TIGHT_AND_QUIET,
+        TIGHT,
+        TIGHT_AND_LOW,
+        FLOORED,
+        ATOMS,
+        PAIRS,
+        QUIET_PAIRS,
+        OUTLIERS,
+        NOISE_OF_OUTLIERS,
+        ONE_OUTLIER,
+    ],
+)
 def test_uncompiled_engine_is_invariant(case: Case) -> None:
     found = run_interpreted(ROOT / "src", case)
     assert min(found.values()) >= P_VALUE / len(found)

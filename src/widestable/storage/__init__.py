@@ -73,7 +73,9 @@ def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters
     if not Path(path).exists():
         return None
     posterior, saved = read(path)
-    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in OF_DATA)
+    # The order in which rows were given may differ.
+    names = [name for name in OF_DATA if name != "observation"]
+    same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in names)
     differing = [
         name for name, value in parameters.items() if name not in FREE and not _is_same(saved.get(name), value)
     ]
