@@ -68,8 +68,10 @@ class Posterior:
     (1, (1,))
     >>> posterior.summary().index.to_list()[:5]
     ['alpha', 'nu', 'sigma2', 'sharpness', 'relevance of x1']
-    >>> bool(posterior.acceptance().loc["birth"].between(0.0, 1.0).all())
+    >>> bool(posterior.acceptance().loc["birth"].between(0.0, 1.0).all() and posterior.convergence().rhat.max() < 1.05)
     True
+    >>> posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
+    {'x1': 1.0}
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
     """
@@ -202,10 +204,8 @@ class Posterior:
         ----------
         X, n_samples : array-like of shape (m, d), and int
             New rows, and how many draws.
-        noise : bool
-            False gives draws of f.
-        random_state : int, RandomState, Generator or None
-            An int gives the same draws each time.
+        noise, random_state : bool; int, RandomState, Generator or None
+            False gives draws of f; an int gives the same draws each time.
 
         Returns
         -------
