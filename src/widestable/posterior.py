@@ -56,10 +56,8 @@ class Posterior:
     Posterior(2 chains of 400 draws, 4 distinct rows, 1 input)
     >>> posterior.f.shape
     (2, 400, 4)
-    >>> posterior.quantiles([[0.5], [2.5]], [0.05, 0.95]).shape
-    (2, 2)
-    >>> posterior.sample_y([[0.5]], 3, random_state=0, noise=False).shape
-    (1, 3)
+    >>> posterior.quantiles([[0.5], [2.5]], [0.05, 0.95]).shape, posterior.sample_y([[0.5]], 3, random_state=0).shape
+    ((2, 2), (1, 3))
     >>> bool(posterior.crps([[0.5]], [0.0])[0] < posterior.crps([[0.5]], [9.0])[0])
     True
     >>> bool(posterior.log_score([[0.5]], [0.0])[0] > posterior.log_score([[0.5]], [9.0])[0])
@@ -74,6 +72,8 @@ class Posterior:
     {'x1': 1.0}
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
+    >>> bool(posterior.convergence().rhat.max() < 1.05), posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
+    (True, {'x1': 1.0})
     """
 
     data: TrainingData

@@ -45,7 +45,8 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
     assert n_draws > 1
     edit_meta(saved, lambda meta: meta.update(rounds=[[1, 1]]))
     for c in range(meta["n_chains"]):
-        for name in ("alpha", "log_nu", "log_sigma2", "relevance", "f", "sharpness", "log_density", "n_atoms"):
+        names = ("alpha", "log_nu", "log_sigma2", "relevance", "f", "sharpness", "log_density", "n_atoms")
+        for name in (*names, "n_spikes", "p_outlier"):
             array = np.load(_member(saved, f"chain{c}.{name}"))[:1]
             edit_array(saved, f"chain{c}.{name}", array * 0 if name == "n_atoms" else array)
         for name in ("h", "log_mark", "size"):
@@ -59,6 +60,14 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
     refuse(saved, "GiB of memory")
     assert tracemalloc.get_traced_memory()[1] < 500e6
     tracemalloc.stop()
+
+
+def test_outliers_must_be_observations(saved: Path) -> None:
+    """Compiled code would write outside its arrays."""
+    edit_array(saved, "state0.spike", np.array([10**6]))
+    edit_array(saved, "state0.log_c", np.zeros(1))
+    edit_meta(saved, lambda meta: meta["model"].update(max_spikes=3))
+    refuse(saved, "outliers")
 
 
 def _member(path: Path, name: str) -> Any:
