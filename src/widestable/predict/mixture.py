@@ -30,8 +30,8 @@ PROBABILITY_ERROR = 1e-14
 RELATIVE_ERROR = 1e-12
 MAX_STEPS = 200
 TINY = 1e-300
-# The trapezoidal rule for F (1 - F) is exact to rounding with two nodes a standard deviation.
-NODES_A_SD = 2.0
+# The trapezoidal rule for F (1 - F) is exact to rounding with two nodes per standard deviation.
+NODES_PER_SD = 2.0
 
 Fill = Callable[[FloatArray, FloatArray, FloatArray, slice, FloatArray], None]
 
@@ -249,7 +249,7 @@ def fill_crps(mean, sd, weight, y, max_nodes, out):
             high = max(high, mean[r, i] + FAR * sd[r, i])
             smallest = min(smallest, sd[r, i])
             distance += weight[i] * mean_distance(mean[r, i] - y[r], sd[r, i]) / W
-        step = smallest / NODES_A_SD
+        step = smallest / NODES_PER_SD
         n_nodes = (high - low) / step if step > 0.0 else math.inf
         if n_nodes <= max_nodes:
             spread = half_gini_on_grid(mean, sd, weight, W, r, low, step, np.zeros(int(n_nodes) + 3))

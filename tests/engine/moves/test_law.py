@@ -19,7 +19,7 @@ from tests.checks import P_VALUE, check_p_value
 from tests.engine.invariance import NOTHING, Case, Update, p_values
 from widestable import _jit
 from widestable.engine import law_density
-from widestable.engine.chain import Chain, Work, make_chain, make_work, new_state
+from widestable.engine.chain import Chain, Tuning, Work, make_chain, make_work, new_state
 from widestable.engine.kernel import Law
 from widestable.engine.law_density import Held, Place, density_and_gradient, hold, log_density, log_prior
 from widestable.engine.model import Model, make_model
@@ -123,31 +123,35 @@ SLIPS = {
         "change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal",
         "change = -view(model.X, new.law).log_diagonal",
     ),
-    "no kinetic energy": (OF_SMOOTH, PATH_RATIO, "found.log_density + log_jacobian - place.log_density"),
+    "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
+}
+# Slips in paths, noticed only where no correct steps of one number follow.
+SMOOTH_PATHS, SIGN_PATHS = (case._replace(n_visits=20) for case in (OF_SMOOTH, OF_SIGN))
+PATH_SLIPS = {
+    "no kinetic energy": (SMOOTH_PATHS, PATH_RATIO, "found.log_density + log_jacobian - place.log_density"),
     "no Jacobian of held atoms in a path, smooth units": (
-        OF_SMOOTH,
+        SMOOTH_PATHS,
         PATH_RATIO,
         "found.log_density - place.log_density + energy - 0.5 * float(momentum @ momentum)",
     ),
     "no Jacobian of held atoms in a path, sign units": (
-        OF_SIGN,
+        SIGN_PATHS,
         PATH_RATIO,
         "found.log_density - place.log_density + energy - 0.5 * float(momentum @ momentum)",
     ),
-    "held by their hyperplanes in a path": (OF_SMOOTH, HELD_BY_MARKS, "place.h[:, 0] ** 2 > 1.0"),
+    "held by their hyperplanes in a path": (SMOOTH_PATHS, HELD_BY_MARKS, "place.h[:, 0] ** 2 > 1.0"),
     "half a kick too many": (
-        OF_SMOOTH,
+        SMOOTH_PATHS,
         "numbers[active] += step * (factor @ momentum)",
         "numbers[active] += step * (factor @ momentum) + 0.3 * step",
     ),
-    "no prior of sigma2 in a path": (OF_SMOOTH, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
+    "no prior of sigma2 in a path": (SMOOTH_PATHS, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
     "no floor of sigma2 in a path": (
-        OF_SMOOTH._replace(changes=FLOOR),
+        SMOOTH_PATHS._replace(changes=FLOOR),
         "model.infer_sigma2 and place.log_sigma2 < model.log_sigma2_floor",
         "False",
     ),
-    "alpha left behind": (OF_SMOOTH, "alpha=place.alpha", "alpha=chain.alpha"),
-    "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
+    "alpha left behind": (SMOOTH_PATHS, "alpha=place.alpha", "alpha=chain.alpha"),
 }
 
 
@@ -178,7 +182,7 @@ def with_slip(right: str, wrong: str) -> Update:
 
 
 def test_slips_can_be_planted() -> None:
-    for _, right, wrong in SLIPS.values():
+    for _, right, wrong in (SLIPS | PATH_SLIPS).values():
         with_slip(right, wrong)
 
 
@@ -187,6 +191,35 @@ def test_slips_can_be_planted() -> None:
 def test_a_slip_is_noticed(slip: str) -> None:
     case, right, wrong = SLIPS[slip]
     found = p_values(case, 1, 600, np.random.default_rng(20260101), with_slip(right, wrong))
+    assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
+
+
+def paths_alone(update: Any) -> Update:
+    """An `update_law` that makes one path and no steps; short steps of the path are accepted half of the time."""
+
+    def update_by_path(chain: Chain, model: Model, work: Work, law: Law, tuning: Tuning, *others: Any) -> Any:
+        log_step = np.full_like(tuning.log_step, math.log(0.12))
+        return update(chain, model, work, law, tuning._replace(log_step=log_step), *others)
+
+    update.__globals__["MAX_PROPOSALS"] = 0
+    return update_by_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [SMOOTH_PATHS, SIGN_PATHS], ids=["smooth", "sign"])
+def test_paths_alone_are_invariant(case: Case) -> None:
+    """What the slips below are compared with."""
+    nothing_changed = with_slip("OF_SIGN_UNITS = 3", "OF_SIGN_UNITS = 3")
+    found = p_values(case, 1, 500, np.random.default_rng(20260101), paths_alone(nothing_changed))
+    for name, p_value in found.items():
+        check_p_value(p_value, name, len(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slip", PATH_SLIPS)
+def test_a_slip_in_a_path_is_noticed(slip: str) -> None:
+    case, right, wrong = PATH_SLIPS[slip]
+    found = p_values(case, 1, 500, np.random.default_rng(20260101), paths_alone(with_slip(right, wrong)))
     assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
 
 
