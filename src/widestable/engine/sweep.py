@@ -23,6 +23,9 @@ from .system import refresh
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
 RECOMPUTE_EVERY = 64
+# Warm-up leaves spikes where they start for so many sweeps: before the atoms have found their places, a plateau would
+# be taken for outliers, and five spikes in a row do not give way to two jumps.
+HOLD_SPIKES = 128
 
 
 class Plan(NamedTuple):
@@ -138,7 +141,7 @@ def sweep(chain, model, plan, work, rng, adapt):
         update_parameters(chain, model, work, rng, adapt)
     refresh(chain, model, work)
     chain.total_precision = sum_precision(chain, model)
-    if model.has_spikes:
+    if model.has_spikes and not (adapt and chain.n_sweeps < HOLD_SPIKES):
         update_spikes(chain, model, work, rng, plan.n_spikes)
     if model.has_atoms:
         for _ in range(plan.n_births):
