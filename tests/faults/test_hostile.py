@@ -53,9 +53,10 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
             edit_array(saved, f"chain{c}.{name}", np.load(_member(saved, f"chain{c}.{name}"))[:0])
         edit_array(saved, f"chain{c}.coefficient", np.zeros((1, n)))
     edit_array(saved, "data.X", np.zeros((n, 2)))
-    for name in ("y", "weight"):
+    for name in ("y", "weight", "obs_y", "obs_weight"):
         edit_array(saved, f"data.{name}", np.ones(n))
-    edit_array(saved, "model.landmark_rows", np.arange(n))
+    for name in ("data.obs_row", "data.observation", "model.landmark_rows"):
+        edit_array(saved, name, np.arange(n))
     tracemalloc.start()
     refuse(saved, "GiB of memory")
     assert tracemalloc.get_traced_memory()[1] < 500e6

@@ -147,8 +147,8 @@ def _basis(model: Model, kernel: Kernel, largest_ratio: float) -> Basis:
     Z = np.ascontiguousarray(add_constant(model.X[model.landmark_rows]))
     basis, eigenvalues = kernel.landmark_basis, kernel.eigenvalues
     if math.isfinite(kernel.sharpness) and model.n_rest == 0:
-        # In increasing order.
-        first = int(np.searchsorted(np.cumsum(eigenvalues) * largest_ratio**2, NEGLIGIBLE))
+        # In increasing order; one is left even if none matters.
+        first = int(np.searchsorted(np.cumsum(eigenvalues[:-1]) * largest_ratio**2, NEGLIGIBLE))
         basis, eigenvalues = np.ascontiguousarray(basis[:, first:]), eigenvalues[first:].copy()
     return Basis(Z, basis, eigenvalues, kernel.sharpness)
 

@@ -219,7 +219,7 @@ def test_paths_alone_are_invariant(case: Case) -> None:
 @pytest.mark.parametrize("slip", PATH_SLIPS)
 def test_a_slip_in_a_path_is_noticed(slip: str) -> None:
     case, right, wrong = PATH_SLIPS[slip]
-    found = p_values(case, 1, 500, np.random.default_rng(20260101), paths_alone(with_slip(right, wrong)))
+    found = p_values(case, 1, 1500, np.random.default_rng(20260101), paths_alone(with_slip(right, wrong)))
     assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
 
 
