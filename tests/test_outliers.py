@@ -79,10 +79,12 @@ def test_predictions_are_one_mixture(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(cdf(found[r], r), q, atol=1e-12)
         density = stats.norm.pdf(30.0, mean[r], sd[r]) @ weight / weight.sum()
         assert posterior.log_score(X[r : r + 1], [30.0])[0] == pytest.approx(np.log(density))
-    # Distance to y less half of that between two draws, by quadrature.
-    grid = np.linspace(mean.min() - 9.0 * sd.max(), mean.max() + 9.0 * sd.max(), 400_001)
-    F = np.concatenate([cdf(part, 0) for part in np.array_split(grid, 100)])
-    expected = np.trapezoid((F - (grid >= 30.0)) ** 2, grid)
+    # The integral of F^2 below y and of (1 - F)^2 above it, on nodes that are dense near the draws and sparse far away.
+    far = np.arcsinh(20.0 * (np.abs(mean).max() + 9.0 * sd.max()))
+    grid = np.sort(np.append(np.sinh(np.linspace(-far, far, 20_001)) / 20.0, 30.0))
+    F = np.concatenate([cdf(part, 0) for part in np.array_split(grid, 10)])
+    below, above = grid <= 30.0, grid >= 30.0
+    expected = np.trapezoid(F[below] ** 2, grid[below]) + np.trapezoid((1.0 - F[above]) ** 2, grid[above])
     assert posterior.crps(X[:1], [30.0])[0] == pytest.approx(expected, rel=1e-4)
     draws = posterior.sample_y(X[:1], 4000, random_state=rng)[0]
     check_cdf(draws, lambda x: cdf(x, 0))
