@@ -225,8 +225,6 @@ def wide_steps(d: int) -> Tuning:
     """Proposals of the law that go far and are correlated."""
     tuning = new_tuning(d)
     factor = np.tril(np.full((d + N_OTHERS, d + N_OTHERS), -0.3)) + np.eye(d + N_OTHERS)
-    # The range of alpha is narrow: paths that leave it would all be rejected.
-    factor[-1] *= 0.15
     log_step = np.full_like(tuning.log_step, math.log(1.2))
     log_step[-N_PATH_KINDS:] = math.log(0.3)
     return Tuning(log_step, np.broadcast_to(factor @ factor.T, tuning.covariance.shape))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, psi
+from scipy.special import expit, gammaln, logit, psi
 
 from .._types import FloatArray
 from ..stable import log_remainder
@@ -23,6 +23,8 @@ from .chain import N_OTHERS
 from .gaussian_limit import arcsine_and_slope, pull_back
 from .kernel import Law
 from .law import (
+    LOG_SHARPNESS_HIGH,
+    LOG_SHARPNESS_LOW,
     log_prior_log_relevance,
     log_prior_log_sharpness,
     slope_log_prior_log_relevance,
@@ -35,6 +37,8 @@ from .system import LOG_2PI
 
 # Places in the vector of numbers, behind the d log relevances.
 LOG_SHARPNESS, LOG_NU, LOG_SIGMA2, ALPHA = -4, -3, -2, -1
+# Nearer to an end of its range, in parts of the range, no number is told from the end.
+JUST_INSIDE = 1e-12
 
 
 class Place(NamedTuple):
@@ -60,6 +64,45 @@ class Place(NamedTuple):
         law = Law(np.exp(numbers[:-N_OTHERS]), w)
         log_nu, log_sigma2, alpha = (float(number) for number in numbers[LOG_NU:])
         return Place(law, log_nu, log_sigma2, alpha, self.h)
+
+
+# --- Numbers without bounds ------------------------------------------------------------------------------
+#
+# A path that leaves the range of alpha or of the sharpness is lost, and where the data want a value at the end of its
+# range most would be. Free numbers are all of the real line: the logit of the place in the range, instead of these two.
+
+
+def _ranges(model: Model) -> tuple[tuple[int, float, float], ...]:
+    """Places and ranges of the numbers that are bounded."""
+    sharpness = (LOG_SHARPNESS, LOG_SHARPNESS_LOW, LOG_SHARPNESS_HIGH) if model.infer_sharpness else ()
+    alpha = (ALPHA, model.alpha_low, model.alpha_high) if model.infer_alpha else ()
+    return tuple(bounded for bounded in (sharpness, alpha) if bounded)
+
+
+def to_free(model: Model, numbers: FloatArray) -> FloatArray:
+    """The free numbers of these numbers; an end of a range counts as a place just inside."""
+    free = numbers.copy()
+    for place, low, high in _ranges(model):
+        free[place] = logit(min(max((numbers[place] - low) / (high - low), JUST_INSIDE), 1.0 - JUST_INSIDE))
+    return free
+
+
+def from_free(model: Model, free: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The numbers of these free numbers, and the derivative of each."""
+    numbers, stretch = free.copy(), np.ones(free.size)
+    for place, low, high in _ranges(model):
+        part = float(expit(free[place]))
+        numbers[place] = low + (high - low) * part
+        stretch[place] = (high - low) * part * float(expit(-free[place]))
+    return numbers, stretch
+
+
+def slope_of_log_stretch(model: Model, free: FloatArray) -> FloatArray:
+    """Derivative of the log of the derivative that `from_free` returns."""
+    slope = np.zeros(free.size)
+    for place, _, _ in _ranges(model):
+        slope[place] = -math.tanh(0.5 * free[place])
+    return slope
 
 
 # --- Priors ----------------------------------------------------------------------------------------------

@@ -21,7 +21,20 @@ from widestable import _jit
 from widestable.engine import law_density
 from widestable.engine.chain import Chain, Tuning, Work, make_chain, make_work, new_state
 from widestable.engine.kernel import Law
-from widestable.engine.law_density import Held, Place, density_and_gradient, hold, log_density, log_prior
+from widestable.engine.law import LOG_SHARPNESS_HIGH, LOG_SHARPNESS_LOW
+from widestable.engine.law_density import (
+    ALPHA,
+    LOG_SHARPNESS,
+    Held,
+    Place,
+    density_and_gradient,
+    from_free,
+    hold,
+    log_density,
+    log_prior,
+    slope_of_log_stretch,
+    to_free,
+)
 from widestable.engine.model import Model, make_model
 from widestable.engine.moves import law as moves
 from widestable.engine.moves.law import nothing_learned, update_law
@@ -81,7 +94,8 @@ HELD_BY_MARKS = "np.exp(log_mark) < model.n_atoms * rng.uniform(low, high)"
 JACOBIAN = "log_jacobian = len(before) * float(np.log(scale).sum())"
 OF_RELEVANCE = "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)"
 DENSITY = "value = solve(covariance, model.row_y, units).value + _within(model, place)"
-PATH_RATIO = "found.log_density + log_jacobian - place.log_density + energy - 0.5 * float(momentum @ momentum)"
+PATH_RATIO = "log_ratio = found.log_density + log_jacobian + energy - 0.5 * float(momentum @ momentum)"
+PATH_JACOBIAN = "log_jacobian + float(np.log(stretch).sum())"
 # What a slip would make of a line of `moves/law.py` or of `law_density.py`.
 SLIPS = {
     "no Jacobian, sign units": (OF_SIGN, JACOBIAN, "log_jacobian = 0.0"),
@@ -128,22 +142,27 @@ SLIPS = {
 # Slips in paths, noticed only where no correct steps of one number follow.
 SMOOTH_PATHS, SIGN_PATHS = (case._replace(n_visits=20) for case in (OF_SMOOTH, OF_SIGN))
 PATH_SLIPS = {
-    "no kinetic energy": (SMOOTH_PATHS, PATH_RATIO, "found.log_density + log_jacobian - place.log_density"),
-    "no Jacobian of held atoms in a path, smooth units": (
+    "no kinetic energy": (
         SMOOTH_PATHS,
         PATH_RATIO,
-        "found.log_density - place.log_density + energy - 0.5 * float(momentum @ momentum)",
+        "log_ratio = found.log_density + log_jacobian + energy - 0.5 * active.size",
+    ),
+    "no Jacobian of held atoms in a path, smooth units": (
+        SMOOTH_PATHS,
+        PATH_JACOBIAN,
+        "float(np.log(stretch).sum())",
     ),
     "no Jacobian of held atoms in a path, sign units": (
         SIGN_PATHS,
-        PATH_RATIO,
-        "found.log_density - place.log_density + energy - 0.5 * float(momentum @ momentum)",
+        PATH_JACOBIAN,
+        "float(np.log(stretch).sum())",
     ),
+    "no Jacobian of the free numbers": (SMOOTH_PATHS, PATH_JACOBIAN, "log_jacobian"),
     "held by their hyperplanes in a path": (SMOOTH_PATHS, HELD_BY_MARKS, "place.h[:, 0] ** 2 > 1.0"),
     "half a kick too many": (
         SMOOTH_PATHS,
-        "numbers[active] += step * (factor @ momentum)",
-        "numbers[active] += step * (factor @ momentum) + 0.3 * step",
+        "free[active] += step * (factor @ momentum)",
+        "free[active] += step * (factor @ momentum) + 0.3 * step",
     ),
     "no prior of sigma2 in a path": (SMOOTH_PATHS, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
     "no floor of sigma2 in a path": (
@@ -290,6 +309,21 @@ def test_gradient_is_that_of_finite_differences(sharpness: float, by_direction: 
     slopes = [(density(numbers + e) - density(numbers - e)) / 2e-5 for e in 1e-5 * np.eye(7)]
     moving = [0, 1, 4, 5, 6] if math.isinf(sharpness) else [0, 1, 3, 4, 5, 6]
     np.testing.assert_allclose(gradient[moving], np.array(slopes)[moving], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("free", [-30.0, -1.3, 0.0, 2.1, 30.0])
+def test_free_numbers_reach_the_whole_range(free: float, rng: np.random.Generator) -> None:
+    model, here, step = some_data(rng, None), np.array([0.3, -0.2, 0.0, free, 1.0, -1.0, -free]), 1e-4
+    numbers, stretch = from_free(model, here)
+    assert LOG_SHARPNESS_LOW <= numbers[LOG_SHARPNESS] <= LOG_SHARPNESS_HIGH
+    assert model.alpha_low <= numbers[ALPHA] <= model.alpha_high
+    if abs(free) < 20.0:
+        np.testing.assert_allclose(to_free(model, numbers), here, rtol=1e-9, atol=1e-9)
+    before, after = (from_free(model, here + sign * step) for sign in (-1.0, 1.0))
+    np.testing.assert_allclose((after[0] - before[0]) / (2.0 * step), stretch, rtol=1e-6, atol=1e-12)
+    assert np.isfinite(to_free(model, numbers)).all()
+    slope = np.log(after[1] / before[1]) / (2.0 * step)
+    np.testing.assert_allclose(slope_of_log_stretch(model, here), slope, atol=1e-6)
 
 
 @SHARPNESS

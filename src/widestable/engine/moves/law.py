@@ -26,10 +26,13 @@ from ..law_density import (
     Held,
     Place,
     density_and_gradient,
+    from_free,
     hold,
     log_density,
     log_prior,
     log_prior_of_law,
+    slope_of_log_stretch,
+    to_free,
 )
 from ..law_likelihood import view
 from ..model import Model
@@ -196,23 +199,33 @@ def propose_path(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
     step = math.exp(tuning.log_step[which]) * rng.uniform(0.8, 1.2)
     momentum = rng.standard_normal(active.size)
     energy = 0.5 * float(momentum @ momentum)
-    numbers, gradients, log_ratio = place.numbers, [], -math.inf
-    found, log_jacobian, gradient = density_and_gradient(model, log_mark, place, held, numbers)
+    free, gradients, log_ratio = to_free(model, place.numbers), [], -math.inf
+    found, log_jacobian, gradient = _free_density_and_gradient(model, log_mark, place, held, free)
+    energy -= found.log_density + log_jacobian
     for _ in range(1 + int(MAX_STEPS * rng.random())):
         gradients.append(gradient)
         momentum = momentum + 0.5 * step * (factor.T @ gradient[active])
-        numbers[active] += step * (factor @ momentum)
-        if not np.abs(numbers).max() < FAR:
+        free[active] += step * (factor @ momentum)
+        if not np.abs(free).max() < FAR:
             break
-        found, log_jacobian, gradient = density_and_gradient(model, log_mark, place, held, numbers)
+        found, log_jacobian, gradient = _free_density_and_gradient(model, log_mark, place, held, free)
         if found.log_density == -math.inf:
             break
         momentum = momentum + 0.5 * step * (factor.T @ gradient[active])
     else:
-        log_ratio = found.log_density + log_jacobian - place.log_density + energy - 0.5 * float(momentum @ momentum)
+        log_ratio = found.log_density + log_jacobian + energy - 0.5 * float(momentum @ momentum)
     accepted = accept(rng, log_ratio)
     chain.tally[LAW_PATH] += (1, accepted)
     return Tried(found if accepted else place, which, math.exp(min(log_ratio, 0.0)), np.array(gradients))
+
+
+def _free_density_and_gradient(
+    model: Model, log_mark: FloatArray, start: Place, held: Held, free: FloatArray
+) -> tuple[Place, float, FloatArray]:
+    """As `density_and_gradient`, with log Jacobian and gradient of the free numbers."""
+    numbers, stretch = from_free(model, free)
+    found, log_jacobian, gradient = density_and_gradient(model, log_mark, start, held, numbers)
+    return found, log_jacobian + float(np.log(stretch).sum()), gradient * stretch + slope_of_log_stretch(model, free)
 
 
 # --- One number ------------------------------------------------------------------------------------------
