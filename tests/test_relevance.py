@@ -156,7 +156,9 @@ def test_priors_reach_the_model() -> None:
     model = fits.fit(*data(), relevance=None, priors=given).posterior_.model
     assert (model.alpha_low, model.alpha_high, model.log_nu_sd, model.relevance_scale) == (0.5, 1.5, 0.7, 0.3)
     default = fits.line().posterior_.model
-    assert Priors() == ((default.alpha_low, default.alpha_high), default.log_nu_sd, default.relevance_scale)
+    assert Priors() == ((default.alpha_low, default.alpha_high), None, default.relevance_scale)
+    assert default.log_nu_sd == 1.5
+    assert fits.fit(*fits.line_data(), sharpness=None).posterior_.model.log_nu_sd == 3.0
 
 
 def test_priors_change_the_draws() -> None:

@@ -51,8 +51,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         is the law of the paper, one for each; None infers it; an array fixes it.
     priors : dict or None
         Priors on the scaled data: `alpha`, the range (low, high) of its uniform prior, by default (0.05, 1.99);
-        `log_nu_sd`, the s.d. of log nu, by default 1.5; `relevance_scale`, the s.d. of the log of the length of the
-        vector of relevances, by default 1.
+        `log_nu_sd`, the s.d. of log nu, by default 1.5, or 3 if the sharpness is inferred; `relevance_scale`, the
+        s.d. of the log of the length of the vector of relevances, by default 2.
     n_atoms : float
         Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
     standardize : bool

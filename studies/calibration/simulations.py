@@ -20,6 +20,8 @@ ALPHA_RANGE = (0.5, 1.95)
 # Redrawing depends on y alone, so it keeps the test valid.
 LARGEST_Y = 1e8
 WIDTH = 10_000
+# Of the prior, where it is not that of sign units.
+LOG_NU_SD = {"smooth": 3.0, "law": 3.0}
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_CHAINS = 2
 KINDS = ("sign", "smooth", "gibbs", "broken", "law")
@@ -90,7 +92,7 @@ def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) 
     n_redrawn = 0
     while True:
         index = float(rng.uniform(*ALPHA_RANGE)) if alpha is None else alpha
-        log_nu = PRIORS.log_nu_sd * float(rng.standard_normal())
+        log_nu = LOG_NU_SD.get(kind, 1.5) * float(rng.standard_normal())
         log_relevance, log_sharpness = np.zeros(d), math.inf
         if kind == "law":
             log_relevance = draw_log_relevance(d, PRIORS.relevance_scale, rng)

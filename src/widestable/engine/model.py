@@ -30,15 +30,16 @@ class Priors(NamedTuple):
     ----------
     alpha : tuple of two floats
         alpha is uniform between these.
-    log_nu_sd : float
-        log nu ~ N(0, log_nu_sd^2), nu being the squared scale of f.
+    log_nu_sd : float or None
+        log nu ~ N(0, log_nu_sd^2), nu being the squared scale of f. None is 1.5, or 3 where the sharpness is inferred:
+        units of which the data see only the steep part need a large scale.
     relevance_scale : float
         The log of the length of the vector of relevances is N(0, relevance_scale^2).
     """
 
     alpha: tuple[float, float] = (0.05, 1.99)
-    log_nu_sd: float = 1.5
-    relevance_scale: float = 1.0
+    log_nu_sd: float | None = None
+    relevance_scale: float = 2.0
 
 
 class Model(NamedTuple):
@@ -161,7 +162,7 @@ def make_model(
         relevant=np.flatnonzero(varies & infer_relevance & is_dense).astype(np.int64),
         alpha_low=priors.alpha[0],
         alpha_high=priors.alpha[1],
-        log_nu_sd=priors.log_nu_sd,
+        log_nu_sd=priors.log_nu_sd or (3.0 if sharpness is None else 1.5),
         relevance_scale=priors.relevance_scale,
         # Finite, so that files can hold it, even if y is 1e-300 and not standardised.
         log_sigma2_floor=math.log(max(data.least_variance, np.finfo(np.float64).tiny)),
