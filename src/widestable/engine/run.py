@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from .._types import FloatArray
 from ..diagnostics import LEAST_DRAWS, has_converged
@@ -22,6 +26,7 @@ from .law_density import log_prior_of_law
 from .model import Model
 from .moves.law import is_inferred, nothing_learned, sweeps_between, update_law
 from .sweep import Plan, make_sweeps, rebuild
+from .turns import Turns, run_all
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +65,8 @@ class Sample:
         Sweeps made by each chain, warm-up and forgotten rounds included.
     converged : bool or None
         None when it was not asked for.
-    interrupted : bool
-        Whether Ctrl-C ended the run.
+    interrupted, out_of_time : bool
+        Whether Ctrl-C, or the end of the time that was given, ended the run.
     suspects : tuple of int
         Order in which to look for quantities that have not converged.
     """
@@ -73,12 +78,18 @@ class Sample:
     n_sweeps: int
     converged: bool | None = None
     interrupted: bool = False
+    out_of_time: bool = False
     suspects: tuple[int, ...] = ()
 
     @property
     def n_draws(self) -> int:
         """Draws kept of each chain."""
         return sum(r.n_draws for r in self.rounds)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether something other than its own rule ended the run."""
+        return self.interrupted or self.out_of_time
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,10 @@ class Setup:
         Who is told about progress.
     plan : Plan
         How much of each move a sweep makes.
+    deadline : float
+        When to stop, by the clock of `time.time`, which other machines share. Half of the time is for warm-up at most.
+    turns : Turns or None
+        Lets chains in one process work in turns.
     """
 
     model: Model
@@ -104,6 +119,8 @@ class Setup:
     n_jobs: int | None = None
     report: Reporter = field(default_factory=Reporter)
     plan: Plan = field(default_factory=Plan)
+    deadline: float = math.inf
+    turns: Turns | None = None
 
 
 def start(states: Sequence[State]) -> Sample:
@@ -114,28 +131,46 @@ def start(states: Sequence[State]) -> Sample:
 # --- One round -------------------------------------------------------------------------------------------
 
 
-def run_round(
-    setup: Setup, states: Sequence[State], n_sweeps: int, thin: int, adapt: bool
-) -> tuple[tuple[State, ...], tuple[ChainDraws, ...]]:
-    """Advance all chains; KeyboardInterrupt leaves `states` as they were."""
-    logger.debug("%d chains make %d sweeps, thinning %d", len(states), n_sweeps, thin)
-    try:
-        results = Parallel(n_jobs=setup.n_jobs, prefer="threads")(
-            delayed(advance)(setup, state, n_sweeps, thin, adapt) for state in states
-        )
-    except KeyboardInterrupt:
-        setup.report.stopped.set()
-        raise
-    return tuple(state for state, _ in results), tuple(draws for _, draws in results if draws is not None)
+class Stretch(NamedTuple):
+    """What one chain did in a round."""
+
+    state: State
+    draws: ChainDraws | None  # None in warm-up
+    n_sweeps: int
 
 
-def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -> tuple[State, ChainDraws | None]:
+class Todo(NamedTuple):
+    """What each chain is to do in a round."""
+
+    n_sweeps: int
+    thin: int  # sweeps per draw; 0 keeps none
+    adapt: bool
+    n_least: int = 0  # sweeps to make even if there is no time
+
+
+def run_round(setup: Setup, states: Sequence[State], todo: Todo) -> tuple[list[Stretch], bool]:
+    """Advance all chains, and tell whether Ctrl-C cut them short.
+
+    In threads they take turns, so that nearly all that was done can be kept. Elsewhere Ctrl-C is passed on.
+    """
+    logger.debug("%d chains: %s", len(states), todo)
+    backend, n_jobs = get_active_backend(prefer="threads")
+    if not backend.supports_sharedmem:
+        jobs = (delayed(advance)(setup, state, todo) for state in states)
+        return Parallel(n_jobs=setup.n_jobs, prefer="threads")(jobs), False
+    turns = Turns(backend.effective_n_jobs(n_jobs if setup.n_jobs is None else setup.n_jobs))
+    setup = replace(setup, turns=turns)
+    return run_all([partial(advance, setup, state, todo) for state in states], setup.report.stopped)
+
+
+def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
     """Make sweeps from a state; with thin > 0 also keep a draw after each `thin` of them.
 
     The answer does not depend on how the sweeps are cut into compiled calls, so the length of a call may follow the
     clock. A chain is rebuilt from its state alone, so one that was read from a file goes on as this one would.
-    Returns None for the draws when there are none, or when `report.stopped` was set.
+    Stops early when `report.stopped` is set, or when the time is over.
     """
+    n_sweeps, thin, adapt, n_least = todo
     rng = copy.deepcopy(state.rng)
     model, law, tuning = own_arrays(setup.model), state.law, state.tuning
     chain = make_chain(model, state, None if setup.kernel is None else own_arrays(setup.kernel))
@@ -144,25 +179,26 @@ def advance(setup: Setup, state: State, n_sweeps: int, thin: int, adapt: bool) -
     learned = nothing_learned(tuning) if adapt else None
     visit = sweeps_between(model.row_y.size) if is_inferred(model) else n_sweeps
     done, size, parts = 0, 1, []
-    while done < n_sweeps:
-        if setup.report.stopped.is_set():
-            return state, None
-        size = min(size, n_sweeps - done, visit - done % visit)
-        started = time.perf_counter()
-        since_draw = done % thin if thin else 0
-        buffers = make_buffers(model, (since_draw + size) // thin if thin else 0)
-        chain = make_sweeps(
-            chain, model, setup.plan, work, rng, size, thin=thin, since_draw=since_draw, adapt=adapt, out=buffers
-        )
-        parts.append(pack(buffers, law.relevance, law.sharpness, log_prior_of_law(model, law)))
-        done += size
-        # Also at the end, because a round may be shorter than the time between two visits.
-        if is_inferred(model) and (done % visit == 0 or done == n_sweeps):
-            chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
+    while done < n_sweeps and not setup.report.stopped.is_set():
+        if done >= n_least and time.time() > setup.deadline:
+            break
+        with nullcontext() if setup.turns is None else setup.turns.take(done):
+            size = min(size, n_sweeps - done, visit - done % visit)
+            started = time.perf_counter()
+            since_draw = done % thin if thin else 0
+            buffers = make_buffers(model, (since_draw + size) // thin if thin else 0)
+            chain = make_sweeps(
+                chain, model, setup.plan, work, rng, size, thin=thin, since_draw=since_draw, adapt=adapt, out=buffers
+            )
+            parts.append(pack(buffers, law.relevance, law.sharpness, log_prior_of_law(model, law)))
+            done += size
+            # Also at the end, because a round may be shorter than the time between two visits.
+            if is_inferred(model) and (done % visit == 0 or done == n_sweeps):
+                chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
+            seconds = time.perf_counter() - started
         setup.report.advance(size)
-        seconds = time.perf_counter() - started
         size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))))
-    return state_of(chain, law, tuning, rng), concatenate(parts) if thin else None
+    return Stretch(state_of(chain, law, tuning, rng), concatenate(parts) if thin and parts else None, done)
 
 
 Arrays = TypeVar("Arrays", Model, Kernel)
@@ -178,7 +214,7 @@ def own_arrays(values: Arrays) -> Arrays:
 
 
 def finish(sample: Sample, rounds: Iterator[Sample], after: Callable[[Sample], None]) -> Sample:
-    """Go through the rounds of a run, calling `after` with each; Ctrl-C keeps the whole rounds made so far.
+    """Go through the rounds of a run, calling `after` with each; Ctrl-C keeps the draws made so far.
 
     Parameters
     ----------
@@ -196,14 +232,16 @@ def finish(sample: Sample, rounds: Iterator[Sample], after: Callable[[Sample], N
     """
     try:
         for sample in rounds:
-            after(sample)
+            # A checkpoint must lead to the draws of a run that nobody stopped.
+            if not sample.interrupted:
+                after(sample)
     except KeyboardInterrupt:
-        if sample.n_draws < LEAST_DRAWS:
-            raise KeyboardInterrupt(
-                "Interrupted before a first round of draws was complete; nothing to keep: fit again."
-            ) from None
-        return replace(sample, interrupted=True, converged=False)
-    return sample
+        sample = replace(sample, interrupted=True)
+    if not sample.interrupted:
+        return sample
+    if sample.n_draws < LEAST_DRAWS:
+        raise KeyboardInterrupt("Interrupted before there were enough draws; nothing to keep: fit again.") from None
+    return replace(sample, converged=False)
 
 
 def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample]:
@@ -219,6 +257,8 @@ def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample
     if sample.n_sweeps == 0:
         sample = warm_up(sample, setup, n_sweeps - n_draws * thin)
     for part in np.array_split(np.arange(n_draws), min(8, n_draws))[len(sample.rounds) :]:
+        if sample.is_cut_short:
+            return
         sample = extend(sample, setup, part.size * thin)
         yield sample
 
@@ -234,7 +274,7 @@ def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAU
         n_warm = min(WARM_UP, max_sweeps // 2)
         setup.report.extend(n_chains * n_warm, "warming up")
         sample = warm_up(sample, setup, n_warm)
-    while not sample.converged and (length := _next_round(sample, max_sweeps)) >= sample.thin:
+    while not (sample.converged or sample.is_cut_short) and (length := _next_round(sample, max_sweeps)) >= sample.thin:
         setup.report.extend(n_chains * length, "sampling")
         sample = _judge(_forget(extend(sample, setup, length)), setup.model)
         yield sample
@@ -245,30 +285,43 @@ def add_sweeps(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample]:
     n_draws = n_sweeps // sample.thin
     setup.report.extend(len(sample.states) * n_draws * sample.thin, "sampling")
     for part in np.array_split(np.arange(n_draws), min(8, n_draws)):
+        if sample.is_cut_short:
+            return
         sample = extend(sample, setup, part.size * sample.thin)
         yield sample
 
 
 def warm_up(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
     """Adapt step sizes; nothing is kept, and acceptances count from now on."""
-    states, _ = run_round(setup, sample.states, n_sweeps, 0, True)
-    logger.info("Warm-up finished: %d sweeps per chain", n_sweeps)
-    states = tuple(state._replace(tally=np.zeros_like(state.tally)) for state in states)
-    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_sweeps)
+    half = replace(setup, deadline=0.5 * (time.time() + setup.deadline))
+    stretches, interrupted = run_round(half, sample.states, Todo(n_sweeps, 0, True))
+    n_done = min(stretch.n_sweeps for stretch in stretches)
+    logger.info("Warm-up finished: %d sweeps per chain", n_done)
+    states = tuple(stretch.state._replace(tally=np.zeros_like(stretch.state.tally)) for stretch in stretches)
+    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_done, interrupted=interrupted)
 
 
 def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
-    """One more round of draws, nothing forgotten."""
-    states, added = run_round(setup, sample.states, n_sweeps, sample.thin, False)
-    parts = [[new] if not sample.chains else [sample.chains[c], new] for c, new in enumerate(added)]
-    return replace(
+    """One more round of draws, nothing forgotten; as many of each chain as all have, when they are cut short."""
+    n_least = max(0, LEAST_DRAWS - sample.n_draws) * sample.thin
+    stretches, interrupted = run_round(setup, sample.states, Todo(n_sweeps, sample.thin, False, n_least))
+    added = [stretch.draws for stretch in stretches if stretch.draws is not None]
+    n_draws = min(len(draws) for draws in added) if len(added) == len(stretches) else 0
+    n_done = n_draws * sample.thin
+    sample = replace(
         sample,
-        chains=tuple(concatenate(part) for part in parts),
-        rounds=(*sample.rounds, Round(n_sweeps, len(added[0]))),
-        states=states,
-        n_sweeps=sample.n_sweeps + n_sweeps,
+        states=tuple(stretch.state for stretch in stretches),
+        n_sweeps=sample.n_sweeps + n_done,
         converged=None,
+        interrupted=interrupted,
+        out_of_time=n_done < n_sweeps and not interrupted,
     )
+    if n_draws == 0:
+        return sample
+    added = [draws.where(np.arange(len(draws)) < n_draws) for draws in added]
+    parts = [[new] if not sample.chains else [sample.chains[c], new] for c, new in enumerate(added)]
+    chains = tuple(concatenate(part) for part in parts)
+    return replace(sample, chains=chains, rounds=(*sample.rounds, Round(n_done, n_draws)))
 
 
 def _next_round(sample: Sample, max_sweeps: int) -> int:
