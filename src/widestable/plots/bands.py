@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps import Jumps
 from ..jumps.result import LIKELY
-from .outliers import limits_without_far, mark_on_line, marked_outliers
+from .outliers import are_outliers, limits_without_far, mark_on_line
 from .style import COLORS, axes_or_current, open_frame
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def plot_fit(
     lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
     middle = posterior.quantiles(rows, [0.5], noise=False)[:, 0]
     plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
-    _show_data(ax, points, values, _are_outliers(model, points, values), np.concatenate([lower, upper]))
+    _show_data(ax, points, values, are_outliers(model, points[:, None], values), np.concatenate([lower, upper]))
     # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
     plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
@@ -224,18 +224,6 @@ def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
     if model.posterior_.model.has_spikes:
         return unscale_inputs(data.X[data.obs_row], data.scaling), unscale_outputs(data.obs_y, data.scaling)
     return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
-
-
-def _are_outliers(model: StableRegressor, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which points are training observations that are probably outliers."""
-    marked = marked_outliers(model)
-    found = np.zeros(x.size, dtype=bool)
-    # Not exactly equal: marks have been scaled and scaled back.
-    scaling = model.posterior_.data.scaling
-    slack = 1e-9 * scaling.x_scale[0], 1e-9 * scaling.y_scale
-    for at, value in zip(marked.X[:, 0], marked.y, strict=True):
-        found |= np.isclose(x, at, atol=slack[0], rtol=1e-12) & np.isclose(y, value, atol=slack[1], rtol=1e-12)
-    return found
 
 
 def _input_name(model: StableRegressor) -> str:

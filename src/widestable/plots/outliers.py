@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -47,6 +47,17 @@ def marked_outliers(model: StableRegressor) -> Marked:
     chosen = np.unique(data.observation[probability >= LIKELY])
     X = unscale_inputs(data.X[data.obs_row[chosen]], data.scaling)
     return Marked(X, unscale_outputs(data.obs_y[chosen], data.scaling))
+
+
+def are_outliers(model: StableRegressor, X: FloatArray, y: FloatArray) -> np.ndarray:
+    """Which of these rows are training observations that are probably outliers, a boolean array of shape (m,)."""
+    marked, scaling = marked_outliers(model), model.posterior_.data.scaling
+    found = np.zeros(len(X), dtype=bool)
+    # Not exactly equal: marks have been scaled and scaled back.
+    for x, value in zip(marked.X, marked.y, strict=True):
+        near = np.flatnonzero(np.isclose(y, value, atol=1e-9 * scaling.y_scale, rtol=1e-12))
+        found[near] |= np.all(np.isclose(X[near], x, atol=1e-9 * scaling.x_scale, rtol=1e-12), axis=1)
+    return found
 
 
 def limits_without_far(others: FloatArray, outliers: FloatArray) -> tuple[float, float] | None:
@@ -121,7 +132,7 @@ def mark_on_line(ax: Axes, x: FloatArray, y: FloatArray) -> None:
     label: str | None = FAR_LABEL
     for is_beyond, marker, at, upwards in ((y > high, "^", high - edge, 1), (y < low, "v", low + edge, -1)):
         if is_beyond.any():
-            look = {"mfc": OUTLIER_COLOR, "mec": "white", "mew": 0.6, "ms": 8.0, "zorder": 5}
+            look: dict[str, Any] = {"mfc": OUTLIER_COLOR, "mec": "white", "mew": 0.6, "ms": 8.0, "zorder": 5}
             ax.plot(x[is_beyond], np.full(is_beyond.sum(), at), marker, label=label, **look)
             _values(ax, x[is_beyond], y[is_beyond], at, upwards)
             label = None
@@ -145,7 +156,6 @@ def _values(ax: Axes, x: FloatArray, y: FloatArray, at: float, upwards: int) -> 
             continue
         taken[free[0]] = start + VALUE_WIDTH
         offset = (-7 if is_right else 7, -12 * upwards * int(free[0]))
-        look = {"ha": "right" if is_right else "left", "va": "center", "fontsize": "small", "color": OUTLIER_COLOR}
-        halo = [withStroke(linewidth=2.0, foreground="white")]
-        where = {"textcoords": "offset points", "xytext": offset, "path_effects": halo, "zorder": 6}
-        ax.annotate(f"{y[i]:.3g}", (x[i], at), **where, **look)
+        text = ax.annotate(f"{y[i]:.3g}", (x[i], at), xytext=offset, textcoords="offset points")
+        text.set(ha="right" if is_right else "left", va="center", fontsize="small", color=OUTLIER_COLOR, zorder=6)
+        text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
