@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from scipy import stats
 from tests.checks import check_cdf
 from tests.fits import fit, line, slow_quantile
 from widestable import StableRegressor
+from widestable.engine.run import quantities
 from widestable.predict.components import components, observed
 
 ROWS = [12, 40]
@@ -38,6 +40,41 @@ def test_outliers_are_found_and_are_no_jumps() -> None:
     assert np.delete(probability, ROWS).max() < 0.5
     (jump,) = (jump for jump in model.jumps() if jump.probability > 0.8)
     assert jump.size == pytest.approx(3.0, abs=0.7)
+
+
+def test_convergence_is_judged_by_the_number_of_outliers_too() -> None:
+    posterior = outliers().posterior_
+    place = posterior.names.index("number of outliers")
+    assert posterior.names[place + 1] == "f at distinct row 0"
+    watched = quantities(posterior.sample, posterior.model)
+    assert watched.shape[2] == len(posterior.names)
+    np.testing.assert_array_equal(watched[:, :, place], posterior.n_outliers)
+    assert posterior.n_outliers.sum() == sum(draws.spike.size for draws in posterior.chains) > 0
+    row = posterior.summary().loc["number of outliers"]
+    assert row["median"] == np.median(posterior.n_outliers)
+    assert (row["rhat"], row["ess"]) == (posterior.convergence().rhat[place], posterior.convergence().ess[place])
+    # With normal noise there is nothing to watch.
+    posterior = line().posterior_
+    assert "number of outliers" not in [*posterior.names, *posterior.summary().index]
+    assert quantities(posterior.sample, posterior.model).shape[2] == len(posterior.names)
+    assert not posterior.n_outliers.any()
+
+
+@pytest.mark.parametrize(("changed", "has_converged"), [((), True), ((0,), False)])
+def test_a_number_of_outliers_that_never_changes_is_no_error(changed: tuple[int, ...], has_converged: bool) -> None:
+    """Every draw has two outliers, or a third in one of the chains only."""
+    posterior = outliers().posterior_
+    chains = []
+    for c, draws in enumerate(posterior.chains):
+        n = 3 if c in changed else 2
+        n_spikes, spike = np.full(len(draws), n), np.tile(np.arange(n), len(draws))
+        values = np.zeros(spike.size)
+        chains.append(replace(draws, n_spikes=n_spikes, spike=spike, spike_log_c=values, spike_size=values))
+    posterior = replace(posterior, sample=replace(posterior.sample, chains=tuple(chains)))
+    row = posterior.summary().loc["number of outliers"]
+    assert (row["rhat"] == 1.0) == has_converged
+    assert (row["rhat"] > 1.5) != has_converged
+    assert np.isfinite(row["ess"])
 
 
 def test_rows_keep_their_place() -> None:

@@ -11,12 +11,15 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from tests import fits
+from tests.report.pages import model_of
+from widestable import StableRegressor
 from widestable.plots import (
     COLORS,
     plot_boundaries,
     plot_fit,
     plot_jump_probability,
     plot_map,
+    plot_outliers,
     plot_posterior,
     plot_ranks,
     plot_relevance,
@@ -26,6 +29,7 @@ from widestable.plots import (
 )
 from widestable.plots.chains import rank_counts
 from widestable.plots.maps import boundary_segments
+from widestable.plots.outliers import FAR_LABEL, LABEL, mark_on_line
 
 # Colour vision without red, green or blue cones (Machado, Oliveira and Fernandes 2009), on linear RGB.
 BLIND = {
@@ -90,6 +94,84 @@ def test_the_fit_shows_the_models_median_and_data() -> None:
     _, below = ax.figure.axes
     assert below.get_ylabel() == "P(jump)"
     assert below.get_shared_x_axes().joined(ax, below)
+
+
+def artists(ax: Axes, label: str) -> list[np.ndarray]:
+    """Points of the lines with this label."""
+    return [line.get_xydata() for line in ax.lines if line.get_label() == label]
+
+
+def with_outliers(*far: float) -> tuple[np.ndarray, np.ndarray, StableRegressor]:
+    """A fit in which rows 12 and 40 are outliers of these sizes; row 40 is repeated with an output that is none."""
+    rng = np.random.default_rng(0)
+    x = np.append(np.linspace(0.0, 10.0, 60), 400.0 / 59.0)
+    y = 3.0 * (x > 6.0) + 0.5 * rng.standard_normal(61)
+    y[[12, 40]] += far
+    return x, y, fits.fit(x[:, None], y, noise="outliers", n_sweeps=300)
+
+
+def test_outliers_have_rings_in_the_fit() -> None:
+    x, y, model = with_outliers(5.0, -6.0)
+    ax = plot_fit(model, ax=Figure().subplots())
+    (rings,) = artists(ax, LABEL)
+    np.testing.assert_allclose(rings, np.column_stack([x, y])[[12, 40]])
+    assert LABEL in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert not artists(ax, FAR_LABEL)
+    # All observations are shown, the ordinary one of the repeated row too.
+    (data,) = artists(ax, "data")
+    np.testing.assert_allclose(np.sort(data[:, 1]), np.sort(y))
+    # Of other data only those that were fitted are marked.
+    some = [11, 12, 13, 50, 51]
+    ax = plot_fit(model, x[some, None], y[some], ax=Figure().subplots())
+    np.testing.assert_allclose(artists(ax, LABEL)[0], [[x[12], y[12]]])
+    ax = plot_fit(model, x[some, None], y[some] + 1e-3, ax=Figure().subplots())
+    assert not artists(ax, LABEL)
+
+
+def test_far_outliers_do_not_squash_the_fit() -> None:
+    x, y, model = with_outliers(500.0, -6.0)
+    ax = plot_fit(model, ax=Figure().subplots())
+    low, high = ax.get_ylim()
+    assert low < y[40] < y.max(where=y < 100.0, initial=0.0) < high < 20.0
+    np.testing.assert_allclose(artists(ax, LABEL)[0], [[x[40], y[40]]])
+    (arrows,) = artists(ax, FAR_LABEL)
+    assert arrows[0, 0] == pytest.approx(x[12])
+    assert 0.9 * high < arrows[0, 1] < high
+    assert [text.get_text() for text in ax.texts] == [f"{y[12]:.3g}"]
+
+
+def test_values_of_far_outliers_do_not_overlap() -> None:
+    figure = Figure(figsize=(6.0, 4.0))
+    ax = figure.subplots()
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
+    mark_on_line(ax, np.array([0.5, 0.51, 0.52, 0.53, 0.99]), np.array([1e3, 2e3, 3e3, 4e3, -5e3]))
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    # The fourth of those near each other has no room left.
+    assert [text.get_text() for text in ax.texts] == ["1e+03", "2e+03", "3e+03", "-5e+03"]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert all(ax.get_window_extent().contains(box.x1, box.y1) for box in boxes)
+
+
+def test_no_outliers_no_marks() -> None:
+    x = np.linspace(0.0, 1.0, 20)
+    clean = fits.fit(x[:, None], 3.0 * (x > 0.5) + 0.1 * np.random.default_rng(0).standard_normal(20), noise="outliers")
+    for model in (clean, fits.line()):
+        ax = plot_fit(model, ax=Figure().subplots())
+        assert [line.get_label() for line in ax.lines] == ["median and 90% band", "data"]
+        assert ax.get_autoscaley_on()
+        assert not plot_outliers(model, ax=Figure().subplots()).lines
+
+
+def test_outliers_have_rings_on_a_map() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(60, 2))
+    y = 3.0 * (X[:, 0] > 0.5) + 0.2 * rng.standard_normal(60)
+    y[17] += 200.0
+    model = fits.fit(X, y, noise="outliers", n_sweeps=300)
+    ax = plot_boundaries(model.jumps().boundaries, points=X, ax=Figure().subplots())
+    assert plot_outliers(model, ax=ax) is ax
+    np.testing.assert_allclose(artists(ax, LABEL)[0], X[[17]])
 
 
 def test_given_data_are_shown_instead() -> None:
@@ -182,6 +264,7 @@ def test_relevances_and_shares_are_drawn_with_the_names_of_their_inputs() -> Non
         (lambda ax: plot_fit(fits.plane(), ax=ax), "2 inputs, expected one: use plot_map"),
         (lambda ax: plot_jump_probability(fits.plane().jumps(), ax=ax), "2 inputs, expected one: use plot_boundaries"),
         (lambda ax: predict_grid(fits.line()), "1 inputs, expected two: use plot_fit"),
+        (lambda ax: plot_outliers(model_of(3)[0], ax=ax), r"3 inputs, expected one or two: use outliers\(\)"),
         (lambda ax: plot_trace([1.0, 2.0], ax=ax), r"shape \(2,\), expected \(chains, draws\): pass posterior.alpha"),
     ],
 )

@@ -72,8 +72,6 @@ class Posterior:
     {'x1': 1.0}
     >>> list(posterior.to_arviz().children)
     ['posterior', 'sample_stats', 'observed_data']
-    >>> bool(posterior.convergence().rhat.max() < 1.05), posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
-    (True, {'x1': 1.0})
     """
 
     data: TrainingData
@@ -147,6 +145,11 @@ class Posterior:
     def n_atoms(self) -> IntArray:
         """Atoms above the threshold, shape (chains, draws)."""
         return np.stack([draws.n_atoms for draws in self.chains])
+
+    @property
+    def n_outliers(self) -> IntArray:
+        """Observations that are outliers, shape (chains, draws); 0 where the noise is normal."""
+        return np.stack([draws.n_spikes for draws in self.chains])
 
     @property
     def outlier_probability(self) -> FloatArray:
@@ -313,9 +316,7 @@ class Posterior:
         """
         first, second = self.scale_rows(A), self.scale_rows(B)
         if len(first) != len(second):
-            raise ValueError(
-                f"Got {len(first)} rows of A and {len(second)} of B, expected pairs: pass as many of each."
-            )
+            raise ValueError(f"Got {len(first)} rows of A and {len(second)} of B, expected pairs: pass equally many.")
         return jump_probability(self.data, self.chains, first, second, size, max_width)
 
     def input_shares(self, *, n_draws: int = 200, random_state: Any = 0) -> Any:
@@ -342,10 +343,8 @@ class Posterior:
 
     @property
     def names(self) -> list[str]:
-        """Names of the quantities that convergence is judged by: inferred parameters, then f at stored rows."""
-        parameters = [name for name in self.inferred if name != "relevance"]
-        relevances = [f"relevance of {self.input_names[j]}" for j in self.model.relevant]
-        return [*parameters, *relevances, *(f"f at distinct row {row}" for row in self.model.rows)]
+        """Names of what convergence is judged by: inferred parameters, the number of outliers, f at stored rows."""
+        return summaries.names(self)
 
     @property
     def input_names(self) -> list[str]:
@@ -369,9 +368,9 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            Rows alpha, nu, sigma2, sharpness and the relevance of each input: median, 90% interval, R-hat and effective
-            sample size (not of fixed ones). Row `f (worst)`: the last two for the function at its slowest stored row.
-            Then one row per kind of move: in column `accepted`, the rate at which its proposals were accepted.
+            Rows alpha, nu, sigma2, sharpness, the relevance of each input and, if modelled, the number of outliers:
+            median, 90% interval, R-hat and effective sample size (not of fixed ones). Row `f (worst)`: the last two for
+            f at its slowest row. Then for each kind of move, in column `accepted`, the share of proposals accepted.
         """
         return summaries.summary(self)
 
@@ -382,7 +381,7 @@ class Posterior:
 
         `row` numbers the distinct training rows, sorted (at most 500 of them, evenly spread). With them come
         observed_data (`y`, the mean output of each row) and sample_stats: `lp`, the log density in scaled units,
-        `n_atoms`, and `acceptance_rate` (chain, move).
+        `n_atoms`, `n_outliers` if modelled, and `acceptance_rate` (chain, move).
 
         Parameters
         ----------

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .posterior import Posterior
 
 PARAMETERS = ("alpha", "nu", "sigma2", "sharpness", "relevance")
+# Its name among the quantities that convergence is judged by.
+N_OUTLIERS = "number of outliers"
 QUANTILES = {"median": 0.5, "5%": 0.05, "95%": 0.95}
 
 
@@ -29,6 +31,14 @@ def acceptance(sample: Sample) -> Any:
     return pandas.DataFrame(rates, index=moves, columns=range(len(sample.states)))
 
 
+def names(posterior: Posterior) -> list[str]:
+    """See `Posterior.names`; in the order of `engine.run.quantities`."""
+    parameters = [name for name in posterior.inferred if name != "relevance"]
+    relevances = [f"relevance of {posterior.input_names[j]}" for j in posterior.model.relevant]
+    counts = [N_OUTLIERS] if posterior.model.has_spikes else []
+    return [*parameters, *relevances, *counts, *(f"f at distinct row {row}" for row in posterior.model.rows)]
+
+
 def summary(posterior: Posterior) -> Any:
     """See `Posterior.summary`."""
     import pandas
@@ -38,6 +48,8 @@ def summary(posterior: Posterior) -> Any:
     values = {name: getattr(posterior, name) for name in PARAMETERS if name != "relevance"}
     for j, name in enumerate(posterior.input_names):
         values[f"relevance of {name}"] = posterior.relevance[:, :, j]
+    if posterior.model.has_spikes:
+        values[N_OUTLIERS] = posterior.n_outliers
     for name, draws in values.items():
         row = {label: _quantile(draws, q) for label, q in QUANTILES.items()}
         table[name] = row | dict(zip(("rhat", "ess"), found.get(name, (np.nan, np.nan)), strict=True))
@@ -72,6 +84,8 @@ def to_arviz(posterior: Posterior, log_likelihood: bool, posterior_predictive: b
         "sample_stats": {"lp": posterior.log_density, "n_atoms": posterior.n_atoms},
         "observed_data": {"y": y},
     }
+    if posterior.model.has_spikes:
+        groups["sample_stats"]["n_outliers"] = posterior.n_outliers
     noise_sd = np.sqrt(posterior.sigma2)[:, :, None]
     if log_likelihood:
         groups["log_likelihood"] = {"y": _log_likelihood(posterior, y, f, noise_sd)}

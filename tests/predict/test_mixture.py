@@ -226,6 +226,20 @@ def test_crps_on_a_grid_and_by_pairs_agree_to_rounding(rng: np.random.Generator)
     np.testing.assert_allclose(crps_of(mean, sd, y), crps_of(mean, sd, y, max_nodes=0.0), rtol=1e-10)
 
 
+def test_crps_of_outliers_needs_few_nodes(rng: np.random.Generator) -> None:
+    """A thousand times as wide as the other components, they would need thousands of equally spaced nodes."""
+    mean = rng.uniform(-3.0, 3.0, size=(3, 200))
+    sd = np.hstack([rng.uniform(0.9, 1.2, size=(3, 168)), np.tile(np.geomspace(3.0, 1000.0, 32), (3, 1))])
+    weight, y = np.append(np.full(168, 0.97), np.full(32, 0.03)), np.array([0.0, 40.0, -5000.0])
+    by_pairs, on_grid = np.empty((2, 3))
+    mixture.fill_crps(mean, sd, weight, y, 0.0, by_pairs)
+    mixture.fill_crps(mean, sd, weight, y, 1500.0, on_grid)
+    np.testing.assert_allclose(on_grid, by_pairs, rtol=1e-12)
+    # Rounding tells that the grid was used.
+    assert np.any(on_grid != by_pairs)
+    assert mixture.even_grid(mean, sd, 0, sd[0].min())[2] > 20_000.0
+
+
 def test_crps_of_points_is_that_of_a_sample(rng: np.random.Generator) -> None:
     points = rng.standard_normal((1, 30))
     slow = np.abs(points - 0.4).mean() - 0.5 * np.abs(points[0] - points.T).mean()

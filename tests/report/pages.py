@@ -23,6 +23,17 @@ def model_of(d: int) -> tuple[StableRegressor, np.ndarray, np.ndarray]:
 
 
 @cache
+def outlying(d: int, noise: str = "outliers") -> tuple[StableRegressor, np.ndarray, np.ndarray]:
+    """Rows 12 and 40 are outliers: one near, one far."""
+    rng = np.random.default_rng(d)
+    X = rng.uniform(0.0, 1.0, (60, d))
+    X[:, 0] = np.linspace(0.0, 10.0, 60)
+    y = 3.0 * (X[:, 0] > 6.0) + 0.5 * rng.standard_normal(60)
+    y[[12, 40]] += [-4.5, 500.0]
+    return fits.fit(X, y, noise=noise, n_sweeps=300), X, y
+
+
+@cache
 def page_of(d: int, hostile: bool = False) -> str:
     model, X, y = model_of(d)
     names = tuple(f"{HOSTILE} {j}" if hostile else f"input {j}" for j in range(d))

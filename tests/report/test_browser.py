@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.browser import Browser, find_browser, start_browser
-from tests.report.pages import HOSTILE, page_of
+from tests.report.pages import HOSTILE, outlying, page_of
+from widestable.report import About, build_report
 
 PROGRAM = find_browser()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium found: install it, or set WIDESTABLE_BROWSER")
@@ -60,13 +61,42 @@ def test_the_map_changes_with_its_buttons(browser: Browser, tmp_path: Path) -> N
     browser.open(write(tmp_path, page_of(2)), DRAWN)
     z = "JSON.stringify(document.getElementById('chart-fit').data[0].z)"
     median = browser.evaluate(z)
-    label = "Width of 90% interval"
+    label = "Width"
     browser.evaluate(
         "[...document.querySelectorAll('.updatemenu-button')].find(b => b.textContent.includes("
         f"'{label}')).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
     )
     assert browser.evaluate(z) != median
     assert browser.seen().errors == []
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_nothing_is_cut_or_overlaps_on_a_phone(d: int, browser: Browser, tmp_path: Path) -> None:
+    browser.command("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    model, X, y = outlying(d)
+    try:
+        browser.open(write(tmp_path, build_report(model, X, y, About("price", tuple("abc"[:d])))), DRAWN)
+        assert browser.seen().errors == []
+        assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        # Their classes are xtitle, x2title, ytitle and so on.
+        titles = ".infolayer text[class*=title]"
+        # Boxes of words in charts: all inside their drawing, and titles of axes apart from each other.
+        outside = browser.evaluate(
+            f"[...document.querySelectorAll('.legendtext, .updatemenu-button text, {titles}')].filter(word => {{"
+            "  const box = word.getBoundingClientRect(), all = word.closest('.chart').getBoundingClientRect();"
+            "  return box.left < all.left - 1 || box.right > all.right + 1 || box.bottom > all.bottom + 1;"
+            "}).map(word => word.textContent)"
+        )
+        assert outside == []
+        overlapping = browser.evaluate(
+            f"(() => {{ const boxes = [...document.querySelectorAll('{titles}')]"
+            "    .filter(word => word.textContent).map(word => [word.textContent, word.getBoundingClientRect()]);"
+            "  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b, q]) => p.left < q.right - 1 &&"
+            "    q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1).map(([b]) => a + '|' + b)); })()"
+        )
+        assert overlapping == []
+    finally:
+        browser.command("Emulation.clearDeviceMetricsOverride")
 
 
 def test_the_browser_would_notice(browser: Browser, tmp_path: Path) -> None:

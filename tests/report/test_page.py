@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tests import fits
-from tests.report.pages import HOSTILE, model_of, page_of
+from tests.report.pages import HOSTILE, model_of, outlying, page_of
 from widestable.jumps import Jump, Jumps
 from widestable.report import About, build, build_report, judge
 from widestable.report.charts import histogram, short
 from widestable.report.fits import clip_line
+from widestable.report.outliers import outlier_section, rows_to_show
 from widestable.report.page import json_for_script
 
 
@@ -110,6 +111,100 @@ def test_possible_outliers_are_noted_beside_their_jumps() -> None:
         assert re.findall("<td>(possibly.*?)?</td></tr>", text) == ["", "possibly an outlier: row 20"]
         assert "count from 0" in text
         assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1]), names))
+
+
+def section_of(text: str, heading: str) -> str:
+    """A section's words, with the cells of its tables."""
+    found = re.search(rf"<section>\s*<h2>{heading}</h2>(.*?)</section>", text, re.DOTALL)
+    return "" if found is None else " ".join(" ".join(Outline(found.group(1)).words).split())
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_outliers_have_a_section_with_their_numbers(d: int) -> None:
+    model, X, y = outlying(d)
+    names = tuple(f"<i>{j}" for j in range(d))
+    words = section_of(build_report(model, X, y, About("y", names)), "Outliers")
+    assert "2 of 60 observations look like outliers; they are kept in the data and count little for the fit." in words
+    assert f"Row {' '.join(names)} Observed Fitted Residual Size Probability" in words
+    fitted = model.predict(X)
+    for item in model.outliers():
+        numbers = [f"{item.row}", *(f"{x:.5g}" for x in X[item.row]), f"{y[item.row]:.4g}", f"{fitted[item.row]:.4g}"]
+        numbers += [f"{item.residual:+.3g}", f"{item.size:+.3g}", f"{item.probability:.2f}"]
+        assert " ".join(numbers) in words
+    assert [item.row for item in model.outliers()] == [12, 40]
+
+
+def test_outliers_are_marked_in_the_charts_and_far_ones_do_not_squash_them() -> None:
+    model, X, y = outlying(1)
+    charts = {chart["name"]: chart for chart in charts_in(build_report(model, X, y, About("y", ("x",))))}
+    fit, residuals = charts["chart-fit"], charts["chart-residuals"]
+    low, high = fit["layout"]["yaxis"]["range"]
+    assert low < y[12] < 4.0 < high < 20.0
+    ring, arrow = (trace for trace in fit["data"] if "outlier" in trace.get("name", ""))
+    assert ring["name"] == "outlier (probability above 0.5)"
+    np.testing.assert_allclose([ring["x"][0], ring["y"][0]], [X[12, 0], y[12]], rtol=1e-3)
+    assert arrow["marker"]["symbol"] == ["triangle-up"]
+    assert (arrow["text"], arrow["hovertext"]) == ([f"{y[40]:.3g}"], [f"outlier: row 40, {y[40]:.4g}"])
+    assert low < arrow["y"][0] < high
+    assert max(next(trace for trace in fit["data"] if trace.get("name") == "data")["y"]) < high
+    # Residuals: the same, and the quantiles of the noise know no outliers.
+    assert residuals["layout"]["yaxis"]["range"][1] < 20.0
+    (quantiles,) = (trace for trace in residuals["data"] if trace.get("name") == "quantiles")
+    assert len(quantiles["y"]) == 58
+    assert "outliers" in [
+        axis["title"]["text"] for key, axis in charts["chart-chains"]["layout"].items() if "yaxis" in key
+    ]
+
+
+def test_outliers_are_marked_on_both_maps() -> None:
+    model, X, y = outlying(2)
+    charts = {chart["name"]: chart for chart in charts_in(build_report(model, X, y, About("y", ("a", "b"))))}
+    for name in ("chart-fit", "chart-boundaries"):
+        (ring,) = (trace for trace in charts[name]["data"] if trace.get("name") == "outlier (probability above 0.5)")
+        np.testing.assert_allclose(np.column_stack([ring["x"], ring["y"]]), X[[12, 40]], rtol=1e-3)
+        assert ring["hovertext"] == ["outlier: row 12", "outlier: row 40"]
+
+
+def test_no_outliers_are_told_in_one_line() -> None:
+    X, y = fits.line_data()
+    model = fits.fit(X, y, noise="outliers")
+    text = build_report(model, X, y, About("y", ("x",)))
+    assert section_of(text, "Outliers") == f"None of the {len(y)} observations looks like an outlier."
+    assert "range" not in next(c for c in charts_in(text) if c["name"] == "chart-fit")["layout"]["yaxis"]
+
+
+def test_normal_noise_tells_of_possible_outliers_only() -> None:
+    assert "<h2>Outliers</h2>" not in page_of(1)
+    model = model_of(1)[0]
+    jump = Jump(0.9, 2.0, (1.8, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, possible_outliers=(20,))
+
+    def words(*jumps: Jump) -> str:
+        found = Jumps(1.0, 1.0, np.full(3, 2), jumps, ("a",), np.zeros(1))
+        return section_of(outlier_section(model, found, ("a",)), "Outliers")
+
+    assert words(replace(jump, possible_outliers=())) == ""
+    assert "Row 20 is possibly an outlier: it lies alone between two opposite jumps." in words(jump, jump)
+    assert 'Fit with noise="outliers" ( --noise outliers ) to model outliers as such.' in words(jump)
+    two = words(jump, replace(jump, possible_outliers=(3, 4)))
+    assert "Rows 3, 4 and 20 are possibly outliers: they lie alone" in two
+
+
+def test_many_outliers_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widestable.report.outliers.MAX_ROWS", 1)
+    monkeypatch.setattr("widestable.report.outliers.MAX_INPUTS", 2)
+    model = outlying(3)[0]
+    words = section_of(outlier_section(model, model.jumps(), ("a", "b", "c")), "Outliers")
+    assert "Only the 1 most probable are shown; outliers() lists them all. Only the first 2 inputs are shown." in words
+    assert "Row a b Observed" in words
+    assert words.count("1.00") == 1
+
+
+def test_all_outliers_are_among_the_rows_to_show() -> None:
+    is_outlier = np.zeros(1000, dtype=bool)
+    is_outlier[[5, 777]] = True
+    rows = rows_to_show(is_outlier, 10)
+    assert {5, 777} <= set(rows)
+    assert 10 <= rows.size <= 12
 
 
 def test_fixed_parameters_have_no_chart() -> None:

@@ -361,13 +361,17 @@ def _forget(sample: Sample) -> Sample:
 def quantities(sample: Sample, model: Model) -> FloatArray:
     """Draws of what convergence is judged by, shape (chains, draws, quantities).
 
-    alpha, log nu, log sigma2, log sharpness and log relevances where inferred, then f at stored rows.
+    alpha, log nu, log sigma2, log sharpness and log relevances where inferred, the number of outliers where there may
+    be any, then f at stored rows.
     """
     inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness]
 
     def of(draws: ChainDraws) -> FloatArray:
         parameters = np.column_stack([draws.alpha, draws.log_nu, draws.log_sigma2, np.log(draws.sharpness)])
-        return np.concatenate([parameters[:, inferred], np.log(draws.relevance[:, model.relevant]), draws.f], axis=1)
+        # p has been integrated out, so the number of outliers is what moves, and p follows it.
+        n_outliers = draws.n_spikes[:, None] if model.has_spikes else np.empty((len(draws), 0))
+        relevances = np.log(draws.relevance[:, model.relevant])
+        return np.concatenate([parameters[:, inferred], relevances, n_outliers, draws.f], axis=1)
 
     return np.stack([of(draws) for draws in sample.chains])
 

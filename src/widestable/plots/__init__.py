@@ -1,13 +1,14 @@
 """Pictures: functions that draw on matplotlib axes and return them.
 
-`bands.py` is for one input, `maps.py` for two, `inputs.py` for which of them matter, and `chains.py` for the draws of
-parameters.
+`bands.py` is for one input, `maps.py` for two, `outliers.py` marks outliers in both, `inputs.py` is for which inputs
+matter, and `chains.py` for the draws of parameters.
 """
 
 from .bands import plot_band, plot_fit, plot_jump_probability, plot_stacked
 from .chains import plot_posterior, plot_ranks, plot_trace
 from .inputs import plot_relevance
 from .maps import plot_boundaries, plot_map, predict_grid
+from .outliers import plot_outliers
 from .style import COLORS
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "plot_fit",
     "plot_jump_probability",
     "plot_map",
+    "plot_outliers",
     "plot_posterior",
     "plot_ranks",
     "plot_relevance",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps import Jumps
 from ..jumps.result import LIKELY
+from .outliers import are_outliers, limits_without_far, mark_on_line
 from .style import COLORS, axes_or_current, open_frame
 
 if TYPE_CHECKING:
@@ -152,12 +153,16 @@ def plot_fit(
 ) -> Axes:
     """Draw the fit over one input: median, band of new observations, data, and probability of jumps underneath.
 
+    With `noise="outliers"`, each outlier among the data has a ring. Far ones do not squash the picture: they are arrows
+    at its edge, with their values.
+
     Parameters
     ----------
     model : StableRegressor
         A model fitted on one input.
     X, y : array-like, optional
-        Data to show. Default: the training rows, with repeated rows shown once at their mean.
+        Data to show. Default: the training rows, with repeated rows shown once at their mean, or with all their
+        distinct outputs where outliers are modelled.
     coverage : float
         Probability of the band.
     jumps : Jumps, optional
@@ -182,9 +187,10 @@ def plot_fit(
     if model.n_features_in_ != 1:
         raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected one: use plot_map for two.")
     ax = axes_or_current(ax)
-    points, values = (X, y) if X is not None and y is not None else _own_data(model)
+    given = (X, y) if X is not None and y is not None else _own_data(model)
+    points, values = (np.ravel(np.asarray(part, dtype=float)) for part in given)
     name = _input_name(model)
-    grid = _line_grid(np.ravel(np.asarray(points, dtype=float)))
+    grid = _line_grid(points)
     tail = 0.5 * (1.0 - coverage)
     # The band is for new observations, noise included; the line is the median of f itself.
     rows: Any = grid[:, None]
@@ -192,8 +198,7 @@ def plot_fit(
     lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
     middle = posterior.quantiles(rows, [0.5], noise=False)[:, 0]
     plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
-    ax.plot(np.ravel(np.asarray(points)), np.asarray(values), "o", color="black", ms=3.0, label="data")
-    ax.legend(loc="best", fontsize="small", frameon=False)
+    _show_data(ax, points, values, are_outliers(model, points[:, None], values), np.concatenate([lower, upper]))
     # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
     plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
@@ -201,9 +206,23 @@ def plot_fit(
     return ax
 
 
+def _show_data(ax: Axes, x: np.ndarray, y: np.ndarray, is_outlier: np.ndarray, band: np.ndarray) -> None:
+    """Points, marks at outliers, and the legend; the y axis is for the band and all but far outliers."""
+    ax.plot(x, y, "o", color="black", ms=3.0, label="data")
+    if limits := limits_without_far(np.concatenate([band, y[~is_outlier]]), y[is_outlier]):
+        ax.set_ylim(*limits)
+    mark_on_line(ax, x[is_outlier], y[is_outlier])
+    # Outliers and arrows leave no corner free, so the legend is above them.
+    above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2, "borderaxespad": 0.2}
+    place = above if is_outlier.any() else {"loc": "best"}
+    ax.legend(fontsize="small", frameon=False, **place)
+
+
 def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
-    """The training rows and the means of their outputs, in the user's units."""
+    """The training rows and the means of their outputs, or all distinct outputs, in the user's units."""
     data = model.posterior_.data
+    if model.posterior_.model.has_spikes:
+        return unscale_inputs(data.X[data.obs_row], data.scaling), unscale_outputs(data.obs_y, data.scaling)
     return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
 
 

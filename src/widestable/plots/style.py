@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 
 # Blue, vermilion, green and purple of Okabe and Ito, which people with any kind of colour vision can tell apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+# A dark red, for rings around outliers: their shape tells them from everything else, not their colour alone.
+OUTLIER_COLOR = "#B00020"
 # Colour maps that keep their order when printed in grey.
 SEQUENTIAL = "viridis"
 PROBABILITY = "Greys"

@@ -32,6 +32,8 @@ MAX_STEPS = 200
 TINY = 1e-300
 # The trapezoidal rule for F (1 - F) is exact to rounding with two nodes per standard deviation.
 NODES_PER_SD = 2.0
+# How much denser than that a grid is in its middle if it gets coarser outwards.
+DENSER = 1.2
 
 Fill = Callable[[FloatArray, FloatArray, FloatArray, slice, FloatArray], None]
 
@@ -213,49 +215,109 @@ def half_gini_by_pairs(mean, sd, weight, W, r):
 
 
 @inner_kernel
-def half_gini_on_grid(mean, sd, weight, W, r, low, step, F):
-    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes `low + step * i`, from zeros F.
-
-    A component is evaluated at the nodes within its reach only; beyond it adds its weight, through a running sum.
-    """
+def even_grid(mean, sd, r, smallest):
+    """First node and step of equally spaced nodes, and their number."""
+    low, high = math.inf, -math.inf
     for i in range(mean.shape[1]):
-        begin = math.ceil((mean[r, i] - FAR * sd[r, i] - low) / step)
-        end = int((mean[r, i] + FAR * sd[r, i] - low) / step) + 1
+        low = min(low, mean[r, i] - FAR * sd[r, i])
+        high = max(high, mean[r, i] + FAR * sd[r, i])
+    step = smallest / NODES_PER_SD
+    return low, step, (high - low) / step + 2.0
+
+
+@inner_kernel
+def stretched_grid(mean, sd, r, smallest):
+    """Centre, bend and step of the nodes `centre + bend sinh(step i / bend)`, i = -k, ..., k, and their number 2 k + 1.
+
+    Outliers are up to a thousand times wider than all else, and would need as many more nodes with equal steps. A step
+    grows by the factor `sqrt(1 + (x - centre)^2 / bend^2)`. The bend is such that it is never too long for a component
+    within its reach.
+    """
+    total, centre = 0.0, 0.0
+    for i in range(mean.shape[1]):
+        total += smallest / sd[r, i]
+        centre += mean[r, i] * (smallest / sd[r, i])
+    centre /= total
+    bend, reach = 0.0, 0.0
+    for i in range(mean.shape[1]):
+        end = abs(mean[r, i] - centre) + FAR * sd[r, i]
+        growth = DENSER * sd[r, i] / smallest
+        bend = max(bend, end / math.sqrt(growth * growth - 1.0))
+        reach = max(reach, end)
+    step = smallest / (NODES_PER_SD * DENSER)
+    return centre, bend, step, 2.0 * math.ceil(bend * math.asinh(reach / bend) / step) + 1.0
+
+
+@inner_kernel
+def first_node(x, value):
+    """Index of the first of the increasing nodes x that is at least `value`; their number if none is."""
+    low, high = 0, x.size
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner_kernel
+def half_gini_on_grid(mean, sd, weight, W, r, x, width):
+    """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes x with their widths.
+
+    A component is evaluated at the nodes within its reach only; beyond it adds its weight, through a running sum of the
+    increments F.
+    """
+    F = np.zeros(x.size + 1)
+    for i in range(mean.shape[1]):
+        begin = first_node(x, mean[r, i] - FAR * sd[r, i])
+        end = first_node(x, mean[r, i] + FAR * sd[r, i])
         last = 0.0
         for node in range(begin, end):
-            value = 0.5 * math.erfc((mean[r, i] - low - step * node) / sd[r, i] * math.sqrt(0.5))
+            value = 0.5 * math.erfc((mean[r, i] - x[node]) / sd[r, i] * math.sqrt(0.5))
             F[node] += weight[i] * (value - last)
             last = value
         F[end] += weight[i] * (1.0 - last)
-    total, p = 0.0, 0.0
-    for node in range(F.size):
-        p += F[node] / W
-        total += p * (1.0 - p)
-    return step * total
+    # From either end up to the median, so that small F and small 1 - F are sums of small numbers.
+    total, below, above, median = 0.0, 0.0, 0.0, 0
+    while median < x.size and below + F[median] / W <= 0.5:
+        below += F[median] / W
+        total += below * (1.0 - below) * width[median]
+        median += 1
+    for node in range(x.size - 1, median - 1, -1):
+        above += F[node + 1] / W
+        total += above * (1.0 - above) * width[node]
+    return total
+
+
+@inner_kernel
+def half_gini(mean, sd, weight, W, r, max_nodes):
+    """E|X - X'| / 2 on the smaller of two grids, or by pairs where both have more than `max_nodes` nodes."""
+    smallest = math.inf
+    for i in range(mean.shape[1]):
+        smallest = min(smallest, sd[r, i])
+    if smallest > 0.0:
+        low, even_step, n_even = even_grid(mean, sd, r, smallest)
+        centre, bend, step, n_stretched = stretched_grid(mean, sd, r, smallest)
+        if n_even <= min(n_stretched, max_nodes):
+            x = low + even_step * np.arange(int(n_even))
+            return half_gini_on_grid(mean, sd, weight, W, r, x, np.full(x.size, even_step))
+        if n_stretched <= max_nodes:
+            t = (np.arange(int(n_stretched)) - int(n_stretched) // 2) * (step / bend)
+            return half_gini_on_grid(mean, sd, weight, W, r, centre + bend * np.sinh(t), step * np.cosh(t))
+    return half_gini_by_pairs(mean, sd, weight, W, r)
 
 
 @kernel
 def fill_crps(mean, sd, weight, y, max_nodes, out):
-    """Continuous ranked probability score E|X - y| - E|X - X'| / 2 of each row's mixture.
-
-    On a grid when it has at most `max_nodes` nodes, otherwise by pairs; both exact to rounding.
-    """
+    """Continuous ranked probability score E|X - y| - E|X - X'| / 2 of each row's mixture, exact to rounding."""
     n_rows, M = mean.shape
     W = np.sum(weight)
     for r in range(n_rows):
-        low, high, smallest, distance = math.inf, -math.inf, math.inf, 0.0
+        distance = 0.0
         for i in range(M):
-            low = min(low, mean[r, i] - FAR * sd[r, i])
-            high = max(high, mean[r, i] + FAR * sd[r, i])
-            smallest = min(smallest, sd[r, i])
             distance += weight[i] * mean_distance(mean[r, i] - y[r], sd[r, i]) / W
-        step = smallest / NODES_PER_SD
-        n_nodes = (high - low) / step if step > 0.0 else math.inf
-        if n_nodes <= max_nodes:
-            spread = half_gini_on_grid(mean, sd, weight, W, r, low, step, np.zeros(int(n_nodes) + 3))
-        else:
-            spread = half_gini_by_pairs(mean, sd, weight, W, r)
-        out[r] = distance - spread
+        out[r] = distance - half_gini(mean, sd, weight, W, r, max_nodes)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The sections of the page: what was fitted, whether to trust it, the fit, its jumps, inputs and parameters."""
+"""The sections of the page: what was fitted, whether to trust it, the fit, jumps, outliers, inputs and parameters."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .charts import Chart, safe
 from .checks import Verdict, chain_chart, count_chart, judge, parameter_chart, residual_chart
 from .fits import fit_charts
 from .inputs import input_charts
+from .outliers import outlier_section
 
 CITATION = (
     "Jorge Loría and Anindya Bhadra. Posterior Inference on Shallow Infinitely Wide Bayesian Neural Networks under "
@@ -93,13 +94,14 @@ def build_report(
     """
     verdict, jumps = judge(model.posterior_), model.jumps(size)
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
-    residuals, inside = residual_chart(model.posterior_, X, y, about.target)
+    residuals, inside = residual_chart(model, X, y, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
     inputs = input_charts(model, about.inputs)
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
         page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
+        outlier_section(model, jumps, about.inputs),
         page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
@@ -135,6 +137,8 @@ def _head(model: StableRegressor, y: FloatArray, about: About, verdict: Verdict,
         (f"most probable number of jumps above {jumps.min_size:.3g}", f"{number}"),
         ("noise s.d.", f"{model.sigma_:.3g}"),
     ]
+    if model.posterior_.model.has_spikes:
+        values.append(("outliers", f"{len(model.outliers())}"))
     kind = "good" if verdict.good else "bad"
     trust = page.paragraph(f"{safe(verdict.text)} {safe(verdict.remedy)}".strip(), f"verdict {kind}")
     return (

@@ -12,16 +12,20 @@ from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
 from ..inputs import spread_indices
 from ..jumps import Jumps
 from ..plots.chains import rank_counts
+from ..plots.outliers import are_outliers, limits_without_far
 from ..plots.style import COLORS
 from ..posterior import Posterior
+from ..regressor import StableRegressor
+from ..summaries import N_OUTLIERS
 from .charts import GRID, Chart, axis, histogram, label, layout, lines, points, safe, short
+from .outliers import marks, rows_to_show
 
 # Show at most this many residuals, and this many draws per trace.
 MAX_RESIDUALS = 2000
 MAX_TRACE = 400
 # Relevances whose chains are shown.
 MAX_RELEVANCES = 4
-LABELS = {"alpha": "alpha", "nu": "nu", "sigma": "noise s.d.", "sharpness": "sharpness"}
+LABELS = {"alpha": "alpha", "nu": "nu", "sigma": "noise s.d.", "sharpness": "sharpness", N_OUTLIERS: "outliers"}
 # Parameters shown on a log scale.
 LOG = {"nu", "sharpness"}
 
@@ -145,6 +149,8 @@ def chain_chart(posterior: Posterior) -> Chart | None:
     """Traces on the left and ranks on the right, one row per inferred parameter; None if there are none."""
     relevances = _slowest_relevances(posterior)
     found = _inferred_draws(posterior) | relevances
+    if posterior.model.has_spikes:
+        found[N_OUTLIERS] = posterior.n_outliers.astype(float)
     if not found:
         return None
     data: list[dict[str, Any]] = []
@@ -165,8 +171,8 @@ def chain_chart(posterior: Posterior) -> Chart | None:
         panel |= {f"xaxis{left}": axis("draw" if last else ""), f"yaxis{left}": axis(LABELS.get(name, name), **log)}
         panel |= {f"xaxis{right}": axis("rank" if last else ""), f"yaxis{right}": axis("draws", rangemode="tozero")}
     caption = (
-        "Left: the draws of each chain in order. Chains that agree lie on top of each other. Right: how the draws of "
-        "each chain rank among all draws. Chains that agree have level histograms."
+        "The draws of each chain in order: chains that agree lie on top of each other. And how the draws of each chain "
+        "rank among all draws: chains that agree have level histograms."
     )
     if len(relevances) < posterior.model.relevant.size:
         caption += f" Of the relevances, the {MAX_RELEVANCES} that agree least are shown."
@@ -186,33 +192,40 @@ def _grid(rows: int, columns: int) -> dict[str, Any]:
 # --- Residuals and counts --------------------------------------------------------------------------------
 
 
-def residual_chart(posterior: Posterior, X: FloatArray, y: FloatArray, target: str) -> tuple[Chart, float]:
+def residual_chart(model: StableRegressor, X: FloatArray, y: FloatArray, target: str) -> tuple[Chart, float]:
     """Residuals against the median and against normal quantiles; also the fraction of rows inside the 90% band."""
-    keep = spread_indices(len(y), MAX_RESIDUALS)
-    X, y = X[keep], y[keep]
+    posterior, is_outlier = model.posterior_, are_outliers(model, X, y)
+    keep = rows_to_show(is_outlier, MAX_RESIDUALS)
+    X, y, is_outlier = X[keep], y[keep], is_outlier[keep]
     middle = posterior.quantiles(X, [0.5], noise=False)[:, 0]
     lower, upper = posterior.quantiles(X, [0.05, 0.95]).T
     residual = y - middle
-    order = np.sort(residual)
-    expected = norm.ppf((np.arange(y.size) + 0.5) / y.size) * float(np.sqrt(np.median(posterior.sigma2)))
+    usual = ~is_outlier
+    # Outliers are not noise, and far ones would squash both panels.
+    order = np.sort(residual[usual])
+    limits = limits_without_far(order, residual[is_outlier])
+    expected = norm.ppf((np.arange(order.size) + 0.5) / order.size) * float(np.sqrt(np.median(posterior.sigma2)))
     ends = [min(expected[0], order[0]), max(expected[-1], order[-1])]
     second = {"xaxis": "x2", "yaxis": "y2"}
     data = [
-        points(middle, residual, "residual", COLORS[0], 5.0, hovertemplate="%{x}: %{y}<extra></extra>"),
+        points(middle[usual], residual[usual], "residual", COLORS[0], 5.0, hovertemplate="%{x}: %{y}<extra></extra>"),
+        *marks(middle[is_outlier], residual[is_outlier], keep[is_outlier], limits, (middle.min(), middle.max())),
         lines([middle.min(), middle.max()], [0.0, 0.0], "#888888", hoverinfo="skip"),
         points(expected, order, "quantiles", COLORS[0], 5.0, hoverinfo="skip", **second),
         lines(ends, ends, "#888888", hoverinfo="skip", **second),
     ]
     panel = _grid(1, 2) | {
         "xaxis": axis(f"predicted {safe(target)}"),
-        "yaxis": axis("residual"),
+        "yaxis": axis("residual", **({} if limits is None else {"range": short(limits)})),
         "xaxis2": axis("expected from normal noise"),
         "yaxis2": axis("residual, sorted"),
     }
     caption = (
-        "Left: residuals should show no pattern. Right: they lie on the line if the noise is normal with the inferred "
-        "s.d."
+        "Residuals against predictions should show no pattern. Sorted, they lie on the line if the noise is normal "
+        "with the inferred s.d."
     )
+    if is_outlier.any():
+        caption += " Outliers have rings, or arrows with their residuals, and are left out where residuals are sorted."
     inside = float(((lower <= y) & (y <= upper)).mean())
     return Chart("residuals", data, layout(**panel, showlegend=False), 340, caption), inside
 

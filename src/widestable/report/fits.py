@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .._types import FloatArray
+from .._types import FloatArray, IntArray
 from ..inputs import spread_indices
 from ..jumps import BoundaryMap, Jump, Jumps
 from ..jumps.result import LIKELY, places_in_words
 from ..plots.maps import boundary_segments, predict_grid
+from ..plots.outliers import LABEL, are_outliers, limits_without_far
 from ..plots.style import COLORS
 from ..regressor import StableRegressor
 from .charts import Chart, axis, band, layout, lines, points, safe, short
+from .outliers import marks, rings, rows_to_show
 
 # Draw at most this many rows of the data.
 MAX_POINTS = 3000
@@ -24,33 +26,50 @@ def fit_charts(
     model: StableRegressor, X: FloatArray, y: FloatArray, names: tuple[str, ...], target: str, jumps: Jumps
 ) -> list[Chart]:
     """The charts that suit the number of inputs. The first shows the fit itself, any others its jumps."""
-    keep = spread_indices(len(y), MAX_POINTS)
+    is_outlier = are_outliers(model, X, y)
+    keep, rows = rows_to_show(is_outlier, MAX_POINTS), np.flatnonzero(is_outlier)
     if len(names) == 1:
-        return [_band_chart(model, X[keep, 0], y[keep], names[0], target, jumps)]
+        return [_band_chart(model, X[:, 0], y, keep, rows, names[0], target, jumps)]
     if len(names) == 2:
-        return [_map_chart(model, X[keep], names, target), _boundary_chart(X[keep], names, jumps)]
+        ringed = [rings(X[rows, 0], X[rows, 1], rows, showlegend=False)] if rows.size else []
+        charts = [_map_chart(model, X[keep], names, target), _boundary_chart(X[keep], names, jumps)]
+        note = f" A red ring is an {LABEL}." if ringed else ""
+        return [chart._replace(data=chart.data + ringed, caption=chart.caption + note) for chart in charts]
     return [_slice_chart(model, X, names, target)]
 
 
 # --- One input -------------------------------------------------------------------------------------------
 
 
-def _band_chart(model: StableRegressor, x: FloatArray, y: FloatArray, name: str, target: str, jumps: Jumps) -> Chart:
-    """Median of f and 90% band of new observations, with the jumps in a panel below."""
+def _band_chart(
+    model: StableRegressor,
+    x: FloatArray,
+    y: FloatArray,
+    keep: IntArray,
+    outliers: IntArray,
+    name: str,
+    target: str,
+    jumps: Jumps,
+) -> Chart:
+    """Median of f and 90% band of new observations, with the jumps in a panel below; `keep` are the rows to show."""
     margin = 0.03 * (float(np.ptp(x)) or 1.0)
     grid = np.linspace(x.min() - margin, x.max() + margin, 401)
     lower, upper = model.posterior_.quantiles(grid[:, None], [0.05, 0.95]).T
     middle = model.posterior_.quantiles(grid[:, None], [0.5], noise=False)[:, 0]
+    ordinary = np.setdiff1d(keep, outliers)
+    limits = limits_without_far(np.concatenate([lower, upper, y[ordinary]]), y[outliers])
+    inside = keep if limits is None else keep[(y[keep] >= limits[0]) & (y[keep] <= limits[1])]
     data = [
         *band(grid, lower, upper, "90% of new observations"),
         lines(grid, middle, COLORS[0], "posterior median", hovertemplate=HOVER),
-        points(x, y, "data", size=5.0, hovertemplate=HOVER),
+        points(x[inside], y[inside], "data", size=5.0, hovertemplate=HOVER),
+        *marks(x[outliers], y[outliers], outliers, limits, (x.min(), x.max())),
         *_gap_bars(jumps),
         *(_location(jump) for jump in jumps if jump.probability >= LIKELY),
     ]
     panels = {
         "xaxis": axis(safe(name), anchor="y2", domain=[0.0, 1.0]),
-        "yaxis": axis(safe(target), domain=[0.3, 1.0]),
+        "yaxis": axis(safe(target), domain=[0.3, 1.0], **({} if limits is None else {"range": short(limits)})),
         "yaxis2": axis("P(jump)", domain=[0.0, 0.2], range=[0.0, 1.08], tickvals=[0, 0.5, 1]),
     }
     caption = (
@@ -58,6 +77,9 @@ def _band_chart(model: StableRegressor, x: FloatArray, y: FloatArray, name: str,
         f"probability that f jumps by more than {jumps.min_size:.3g} between neighbouring points. Each horizontal line "
         "with a dot is the 90% interval for the location of a jump."
     )
+    if outliers.size:
+        caption += f" A red ring is an {LABEL}"
+        caption += "." if limits is None else "; an arrow is one beyond the axis, with its value."
     return Chart("fit", data, layout(**panels, bargap=0), 520, caption)
 
 
@@ -86,7 +108,7 @@ def _location(jump: Jump) -> dict[str, Any]:
 
 # Cells of the map along each input.
 CELLS = 40
-WIDTH = "Width of 90% interval"
+WIDTH = "Width"
 # Probabilities with a grey of their own; less probable boundaries are not drawn.
 SHADES = ((0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 

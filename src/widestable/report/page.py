@@ -79,13 +79,14 @@ def side_by_side(charts: Sequence[Chart]) -> str:
     return f'<div class="pair">{"".join(map(figure, charts))}</div>'
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bool] = ()) -> str:
-    """A table of safe text; `faint` says which rows are grey."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], faint: Sequence[bool] = (), kind: str = "") -> str:
+    """A table of safe text; `faint` says which rows are grey, and kind "numbers" that the first column is narrow."""
     top = "".join(f"<th>{cell}</th>" for cell in head)
     marks = [' class="faint"' if i < len(faint) and faint[i] else "" for i in range(len(rows))]
     cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
     lines = "\n".join(f"<tr{mark}>{row}</tr>" for mark, row in zip(marks, cells, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>\n{lines}\n</tbody></table></div>'
+    look = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{look}><thead><tr>{top}</tr></thead><tbody>\n{lines}\n</tbody></table></div>'
 
 
 def cards(values: Sequence[tuple[str, str]]) -> str:
