@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from widestable.diagnostics import BLOCK, Convergence, convergence, ess, has_converged, rhat, warn_unless_converged
+from widestable.diagnostics import (
+    BLOCK,
+    Convergence,
+    convergence,
+    ess,
+    has_converged,
+    missing_part,
+    rhat,
+    warn_unless_converged,
+)
 
 
 def autoregressive(phi: float, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
@@ -58,12 +68,21 @@ def test_one_bad_quantity_among_many_is_found_and_looked_at_first(rng: np.random
 
 def test_warning_names_quantity_value_and_remedy() -> None:
     found = Convergence(np.array([1.0, 1.2]), np.array([390.0, 900.0]))
-    with pytest.warns(ConvergenceWarning, match=r"R-hat of nu is 1\.200.*size of alpha is 390.*continue_sampling\(\)"):
-        warn_unless_converged(["alpha", "nu"], found, 4)
+    with pytest.warns(ConvergenceWarning, match=r"R-hat of nu is 1\.200.*size of alpha is 390.*Do this\."):
+        warn_unless_converged(["alpha", "nu"], found, 4, "Do this.")
 
 
 def test_no_warning_when_converged() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_unless_converged(["alpha"], Convergence(np.array([1.005]), np.array([401.0])), 4)
+        warn_unless_converged(["alpha"], Convergence(np.array([1.005]), np.array([401.0])), 4, "Do this.")
     assert caught == []
+
+
+def test_more_sweeps_are_needed_in_proportion_to_what_is_missing() -> None:
+    found = Convergence(np.array([1.002, 1.03]), np.array([500.0, 300.0]))
+    assert missing_part(found) == pytest.approx(2.0)
+    found = Convergence(np.array([1.002, 1.004]), np.array([100.0, 300.0]))
+    assert missing_part(found) == pytest.approx(3.0)
+    assert missing_part(Convergence(np.array([1.5]), np.array([300.0]))) == math.inf
+    assert missing_part(Convergence(np.array([1.0]), np.array([800.0]))) < 0.0

@@ -108,7 +108,7 @@ def test_summary_shows_medians_intervals_and_convergence() -> None:
     found = posterior.convergence()
     assert table.loc["alpha", "rhat"] == found.rhat[0]
     assert table.loc["f (worst)", "ess"] == found.ess[2:].min()
-    assert posterior.names[:3] == ["alpha", "sigma2", "f at distinct row 0"]
+    assert posterior.names[:3] == ["alpha", "sigma2", "f at row 0 (x1 = 98)"]
     # An inferred law is part of what convergence is judged by.
     posterior = fits.relevant().posterior_
     assert posterior.names[3:6] == ["sharpness", "relevance of x1", "relevance of x2"]

@@ -304,3 +304,28 @@ def test_ctrl_c_while_continuing_keeps_what_was_there(monkeypatch: pytest.Monkey
     with pytest.warns(UserWarning, match="interrupted"):
         model.continue_sampling(80)
     assert model.posterior_.alpha.shape[1] == n_draws + 20
+
+
+@quiet
+def test_a_time_limit_keeps_what_was_drawn_and_says_how_to_go_on() -> None:
+    model = StableRegressor(n_chains=2, max_time=0.2, random_state=0)
+    with pytest.warns(
+        ConvergenceWarning, match=r"The time was over after \d+ sweeps per chain"
+    ):
+        model.fit(*fits.line_data())
+    posterior = model.posterior_
+    assert posterior.interrupted
+    assert posterior.converged is False
+    n_sweeps = posterior.n_sweeps
+    model.set_params(max_time=None, max_sweeps=600).continue_sampling()
+    assert not model.posterior_.interrupted
+    assert model.posterior_.n_sweeps > n_sweeps
+
+
+def test_a_warning_names_rows_as_they_were_given() -> None:
+    X, y = fits.line_data()
+    order = np.argsort(-X[:, 0], kind="stable")
+    posterior = fits.fit(X[order], y[order]).posterior_
+    # The distinct rows are sorted, the given ones descend.
+    assert posterior.names[3] == f"f at row {len(X) - 2} (x1 = 98)"
+    assert posterior.names[-1] == "f at row 0 (x1 = 102)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ LEAST_DRAWS = 8
 TAILS = (0.05, 0.95)
 # Quantities examined together while searching for one that has not converged.
 BLOCK = 16
+# Chains so far apart have not found the same place, and how long that takes cannot be told.
+HOPELESS_RHAT = 1.2
 
 
 class Convergence(NamedTuple):
@@ -163,7 +166,34 @@ def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bo
     return True, suspects
 
 
-def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: int, *, stacklevel: int = 2) -> None:
+def missing_part(found: Convergence) -> float:
+    """How much longer a run should be that R-hat <= 1.01 and ESS >= 400, in parts of its length; 0 or less when done.
+
+    R-hat - 1 and 1 / ESS both fall as 1 / length. Infinite where R-hat is so large that nothing can be said.
+
+    Parameters
+    ----------
+    found : Convergence
+        R-hat and effective sample size of all quantities.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> missing_part(Convergence(np.array([1.005, 1.02]), np.array([800.0, 500.0])))
+    1.0
+    """
+    largest = float(np.max(found.rhat))
+    if not largest <= HOPELESS_RHAT:
+        return math.inf
+    return round(max((largest - 1.0) / (MAX_RHAT - 1.0), TARGET_ESS / float(np.min(found.ess))) - 1.0, 6)
+
+
+def warn_unless_converged(
+    names: Sequence[str], found: Convergence, n_chains: int, remedy: str, *, stacklevel: int = 2
+) -> None:
     """Warn when R-hat > 1.01 or ESS < 100 per chain, with the name and value of the worst quantity.
 
     Parameters
@@ -174,6 +204,8 @@ def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: in
         Their R-hat and effective sample size.
     n_chains : int
         Number of chains.
+    remedy : str
+        What to do about it, in a sentence.
     stacklevel : int, default=2
         As in `warnings.warn`, counted from the caller.
     """
@@ -189,8 +221,7 @@ def warn_unless_converged(names: Sequence[str], found: Convergence, n_chains: in
         )
     if problems:
         warnings.warn(
-            f"The chains have not converged: {'; '.join(problems)}. Sample for longer: call continue_sampling(), or "
-            "fit with larger n_sweeps or max_sweeps.",
+            f"The chains have not converged: {'; '.join(problems)}. {remedy}",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )

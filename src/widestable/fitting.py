@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._types import FloatArray
-from .diagnostics import LEAST_DRAWS, convergence, rhat, warn_unless_converged
+from .diagnostics import (
+    LEAST_DRAWS,
+    MAX_RHAT,
+    TARGET_ESS,
+    Convergence,
+    convergence,
+    missing_part,
+    warn_unless_converged,
+)
 from .engine import run
 from .engine.chain import State, start_state
 from .engine.kernel import Law
@@ -21,7 +32,7 @@ from .engine.screen import find_outliers, spikes_at
 from .engine.start import FixedLaw, start_inferred_law
 from .inputs import TrainingData
 from .posterior import Posterior
-from .progress import compilation_told, reporter, tell_preparation
+from .progress import Reporter, compilation_told, reporter, tell_preparation
 from .random_state import make_seeds
 
 logger = logging.getLogger(__name__)
@@ -95,6 +106,7 @@ def run_rounds(
     *,
     n_jobs: int | None,
     progress: bool | None,
+    max_time: float | None = None,
 ) -> Posterior:
     """Go through the rounds of a run from where a posterior is, and tell how far it has come.
 
@@ -108,11 +120,13 @@ def run_rounds(
         Called after each round.
     n_jobs, progress : int or None, bool or None
         Threads, and whether to show a bar.
+    max_time : float or None
+        Seconds to sample for at most. Compiling is not counted.
 
     Returns
     -------
     Posterior
-        Ctrl-C keeps the draws of whole rounds.
+        Ctrl-C keeps the draws made so far.
     """
     data, model, sample, kernel = posterior.data, posterior.model, posterior.sample, posterior.kernel
     if kernel is None:
@@ -120,14 +134,19 @@ def run_rounds(
             tell_preparation(data.y.size, progress)
         kernel = run.shared_kernel(model, sample.states[0].law)
     with reporter(progress) as report, compilation_told(progress):
+        setup = Setup(model, kernel, n_jobs, report)
+        if max_time is not None:
+            run.advance(replace(setup, report=Reporter()), sample.states[0], run.Todo(1, 1, False))
+            setup = replace(setup, deadline=time.time() + float(max_time))
+        clock = Clock(time.time(), sample.n_sweeps, setup.deadline)
 
         def after(sample: Sample) -> None:
             _log_round(sample, model)
-            report.tell(lambda: f"{len(sample.states)} chains, R-hat {_largest_rhat(sample, model):.2f}")
+            report.tell(lambda: _how_far(sample, model, clock))
             keep(Posterior(data, model, sample, kernel))
 
         try:
-            sample = run.finish(sample, rounds(sample, Setup(model, kernel, n_jobs, report)), after)
+            sample = run.finish(sample, rounds(sample, setup), after)
         except BrokenProcessPool as error:
             raise RuntimeError(
                 "A process that ran a chain died: it was killed, or memory ran out. Fit with checkpoint= to keep the "
@@ -136,11 +155,63 @@ def run_rounds(
     return Posterior(data, model, sample, kernel)
 
 
+# --- What is told ----------------------------------------------------------------------------------------
+
+
+class Clock(NamedTuple):
+    """When a run started, after how many sweeps, and when it must end, by `time.time`."""
+
+    started: float
+    n_sweeps: int
+    deadline: float
+
+
+def _how_far(sample: Sample, model: Model, clock: Clock) -> str:
+    """How far the chains agree, what is wanted, and how long that may take."""
+    if sample.n_draws < LEAST_DRAWS:
+        return f"{len(sample.states)} chains"
+    found = convergence(_suspects(sample, model))
+    text = f"R-hat {found.rhat.max():.2f} ({MAX_RHAT} wanted), ESS {found.ess.min():.0f} ({TARGET_ESS:.0f})"
+    now, n_made = time.time(), sample.n_sweeps - clock.n_sweeps
+    left = n_missing(sample, found) * (now - clock.started) / max(n_made, 1)
+    left = min(left, clock.deadline - now)
+    # None for a run of given length, whose bar shows how much is left.
+    if sample.converged is not False or math.isinf(left):
+        return text
+    return f"{text}, about {left:.0f} s left" if left < 100.0 else f"{text}, about {left / 60.0:.0f} min left"
+
+
+def n_missing(sample: Sample, found: Convergence) -> float:
+    """About how many more sweeps per chain are needed; infinite when that cannot be told."""
+    n_kept = sum(r.n_sweeps for r in sample.rounds)
+    # A run until convergence forgets its start.
+    return max(0.0, missing_part(found)) * n_kept / (1.0 if sample.converged is None else run.KEPT_PART)
+
+
+def likely_needed(sample: Sample, found: Convergence) -> str:
+    """About how many more sweeps it takes, in a sentence that goes on from another; empty when that cannot be told."""
+    n_more = n_missing(sample, found)
+    return (
+        "" if math.isinf(n_more) else f" About {float(f'{n_more:.1g}'):,.0f} more sweeps per chain are likely needed."
+    )
+
+
+def remedy(sample: Sample, found: Convergence) -> str:
+    """What to do in Python about chains that have not converged."""
+    limit = "n_sweeps" if sample.converged is None else "max_sweeps"
+    how = f"Sample for longer: call continue_sampling(), or fit with a larger {limit}."
+    if sample.out_of_time:
+        how = f"The time was over after {sample.n_sweeps} sweeps per chain: call continue_sampling() to go on."
+    if sample.interrupted:
+        how = "Call continue_sampling() to go on."
+    return how + likely_needed(sample, found)
+
+
 def tell_outcome(posterior: Posterior, *, stacklevel: int) -> None:
     """Log how sampling ended; warn when it was interrupted or has not converged."""
-    sample = posterior.sample
+    sample, found = posterior.sample, posterior.convergence()
     outcome = {True: "Converged", False: "Stopped without convergence", None: "Finished"}[sample.converged]
-    outcome = "Interrupted" if sample.interrupted else outcome
+    outcome = "Interrupted" if sample.interrupted else "Out of time" if sample.out_of_time else outcome
     logger.info("%s after %d sweeps per chain; kept %d draws of each", outcome, sample.n_sweeps, sample.n_draws)
     if sample.interrupted:
         warnings.warn(
@@ -149,18 +220,14 @@ def tell_outcome(posterior: Posterior, *, stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel,
         )
-    warn_unless_converged(posterior.names, posterior.convergence(), len(posterior.chains), stacklevel=stacklevel)
+    n_chains = len(posterior.chains)
+    warn_unless_converged(posterior.names, found, n_chains, remedy(sample, found), stacklevel=stacklevel)
 
 
 def _suspects(sample: Sample, model: Model) -> FloatArray:
     """Draws of the quantities that converge last."""
     draws = run.quantities(sample, model)
     return draws[:, :, np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]]
-
-
-def _largest_rhat(sample: Sample, model: Model) -> float:
-    """The largest R-hat among the quantities that converge last; NaN with too few draws."""
-    return float(np.max(rhat(_suspects(sample, model)))) if sample.n_draws >= LEAST_DRAWS else float("nan")
 
 
 def _log_round(sample: Sample, model: Model) -> None:

@@ -123,6 +123,11 @@ RULES = {
     "max_sweeps": Rule(
         lambda v: _is_count(v, 2 * LEAST_SWEEPS), f"an integer of {2 * LEAST_SWEEPS} or more", "50000 is the default"
     ),
+    "max_time": Rule(
+        lambda v: v is None or _is_positive(v),
+        "None or a number of seconds above 0",
+        "leave it out to take no notice of time",
+    ),
     "n_jobs": Rule(
         lambda v: v is None or (_is_count(v, -MAX_JOBS) and v != 0 and v <= MAX_JOBS),
         f"None or an integer other than 0, at most {MAX_JOBS}",

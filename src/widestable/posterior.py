@@ -103,8 +103,8 @@ class Posterior:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended sampling."""
-        return self.sample.interrupted
+        """Whether Ctrl-C, or the end of `max_time`, cut sampling short."""
+        return self.sample.is_cut_short
 
     @property
     def alpha(self) -> FloatArray:

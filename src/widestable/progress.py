@@ -34,8 +34,8 @@ class Reporter:
     def advance(self, n_sweeps: int) -> None:
         """Tell that sweeps were made."""
 
-    def extend(self, n_sweeps: int, message: str) -> None:
-        """Tell that more sweeps are to come, and why."""
+    def extend(self, n_sweeps: int | None, message: str) -> None:
+        """Tell that so many more sweeps are to come, or some number, and why."""
 
     def tell(self, note: Callable[[], str]) -> None:
         """Show a note, which is made only if someone sees it."""
@@ -51,16 +51,16 @@ class BarReporter(Reporter):
         super().__init__()
         self._bar = bar
         self._lock = threading.Lock()
-        self._total = 0
+        self._total: int | None = 0
         self._task = bar.add_task("sampling", total=None, note="", visible=False)
 
     def advance(self, n_sweeps: int) -> None:
         with self._lock:
             self._bar.advance(self._task, n_sweeps)
 
-    def extend(self, n_sweeps: int, message: str) -> None:
+    def extend(self, n_sweeps: int | None, message: str) -> None:
         with self._lock:
-            self._total += n_sweeps
+            self._total = None if n_sweeps is None or self._total is None else self._total + n_sweeps
             self._bar.update(self._task, total=self._total, description=message, visible=True)
 
     def tell(self, note: Callable[[], str]) -> None:
@@ -82,8 +82,13 @@ def reporter(progress: bool | None) -> Iterator[Reporter]:
         def render(self, task: Any) -> Text:
             return Text(f"{task.speed:,.0f} per second" if task.speed else "")
 
-    counts, note = TextColumn("{task.completed:.0f}/{task.total} sweeps"), TextColumn("{task.fields[note]}")
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), counts, Speed(), note, TimeElapsedColumn())
+    class Counts(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            total = "" if task.total is None else f"/{task.total:,.0f}"
+            return Text(f"{task.completed:,.0f}{total} sweeps")
+
+    note = TextColumn("{task.fields[note]}")
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), Counts(), Speed(), note, TimeElapsedColumn())
     with _bar(*columns) as bar:
         yield BarReporter(bar)
 

@@ -63,6 +63,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Sweeps per chain, a third of them to warm up; None goes on until the chains have converged.
     max_sweeps : int
         Where to stop when `n_sweeps` is None and they have not.
+    max_time : float or None
+        Seconds to sample for at most, without compiling; all draws made by then are kept.
     n_jobs : int or None
         Threads, for chains when fitting and for rows when predicting; None is one, -1 all.
     random_state : int, RandomState, Generator or None
@@ -127,6 +129,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n_chains: int = 4,
         n_sweeps: int | None = None,
         max_sweeps: int = run.DEFAULT_MAX_SWEEPS,
+        max_time: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool | None = None,
@@ -143,6 +146,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.max_sweeps = max_sweeps
+        self.max_time = max_time
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -152,7 +156,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
     ) -> Self:
-        """Sample the posterior. Ctrl-C keeps the draws of whole rounds, and warns.
+        """Sample the posterior. Ctrl-C keeps the draws made so far, and warns.
 
         Parameters
         ----------
@@ -206,7 +210,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         check_is_fitted(self)
-        sample: Sample = replace(self.posterior_.sample, converged=None, interrupted=False)
+        sample = replace(self.posterior_.sample, converged=None, interrupted=False, out_of_time=False)
         if n_sweeps is not None:
             check_count("n_sweeps", n_sweeps, sample.thin)
 
@@ -224,8 +228,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         keep: Callable[[Posterior], None] = lambda posterior: None,
     ) -> Self:
         """Go through the rounds of a run and keep its draws."""
-        posterior = fitting.run_rounds(start, rounds, keep, n_jobs=self.n_jobs, progress=self.progress)
-        self._set_posterior(posterior)
+        how = {name: getattr(self, name) for name in ("n_jobs", "progress", "max_time")}
+        self._set_posterior(posterior := fitting.run_rounds(start, rounds, keep, **how))
         fitting.tell_outcome(posterior, stacklevel=4)
         return self
 

@@ -9,7 +9,7 @@ import numpy as np
 from ._types import FloatArray
 from .engine.chain import MOVES
 from .engine.run import Sample
-from .inputs import unscale_outputs
+from .inputs import unscale_inputs, unscale_outputs
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PARAMETERS = ("alpha", "nu", "sigma2", "sharpness", "relevance")
 # Its name among the quantities that convergence is judged by.
 N_OUTLIERS = "number of outliers"
+OF_F = "f at row "
+# Inputs that the name of a row tells of.
+MAX_NAMED = 3
 QUANTILES = {"median": 0.5, "5%": 0.05, "95%": 0.95}
 
 
@@ -36,7 +39,17 @@ def names(posterior: Posterior) -> list[str]:
     parameters = [name for name in posterior.inferred if name != "relevance"]
     relevances = [f"relevance of {posterior.input_names[j]}" for j in posterior.model.relevant]
     counts = [N_OUTLIERS] if posterior.model.has_spikes else []
-    return [*parameters, *relevances, *counts, *(f"f at distinct row {row}" for row in posterior.model.rows)]
+    return [*parameters, *relevances, *counts, *_names_of_rows(posterior)]
+
+
+def _names_of_rows(posterior: Posterior) -> list[str]:
+    """The stored rows by their place in the data given to `fit`, from 0, with their first inputs."""
+    data, rows = posterior.data, posterior.model.rows
+    given = np.flatnonzero(data.kept)[np.unique(data.index, return_index=True)[1]][rows]
+    inputs = unscale_inputs(data.X[rows], data.scaling)[:, :MAX_NAMED]
+    more = ", ..." if len(posterior.input_names) > MAX_NAMED else ""
+    values = [", ".join(f"{n} = {v:.4g}" for n, v in zip(posterior.input_names, row, strict=False)) for row in inputs]
+    return [f"{OF_F}{row} ({text}{more})" for row, text in zip(given, values, strict=True)]
 
 
 def summary(posterior: Posterior) -> Any:
@@ -53,7 +66,7 @@ def summary(posterior: Posterior) -> Any:
     for name, draws in values.items():
         row = {label: _quantile(draws, q) for label, q in QUANTILES.items()}
         table[name] = row | dict(zip(("rhat", "ess"), found.get(name, (np.nan, np.nan)), strict=True))
-    of_f = [found[name] for name in posterior.names if name.startswith("f at distinct row")]
+    of_f = [found[name] for name in posterior.names if name.startswith(OF_F)]
     table["f (worst)"] = {"rhat": max(r for r, _ in of_f), "ess": min(e for _, e in of_f)}
     for move, rate in acceptance(posterior.sample).mean(axis=1).items():
         table[f"move: {move}"] = {"accepted": rate}

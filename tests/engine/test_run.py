@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import fields, replace
 
 import numpy as np
@@ -16,11 +19,13 @@ import widestable.engine.run as engine
 from tests.checks import check_cdf, check_frequencies, check_mean, check_p_value
 from tests.engine.chains import FREE, equal_law, new_sample, one_thread, run_fixed, run_until_converged
 from tests.engine.invariance import poisson_p_value
+from widestable.diagnostics import LEAST_DRAWS
 from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
 from widestable.engine.draws import ChainDraws, concatenate
 from widestable.engine.model import Model, make_model
 from widestable.engine.run import Sample, Setup, extend, quantities, warm_up
 from widestable.engine.sweep import Plan
+from widestable.engine.turns import Turns, run_all
 from widestable.inputs import Scaling, TrainingData, check_training
 from widestable.network import arcsine_kernel
 from widestable.progress import Reporter
@@ -133,16 +138,82 @@ class StopAfter(Reporter):
     def advance(self, n_sweeps: int) -> None:
         self.left -= n_sweeps
         if self.left < 0:
-            raise KeyboardInterrupt
+            self.left = 10**9
+            os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_keeps_whole_rounds(model: Model) -> None:
-    whole = run_fixed(new_sample(model), Setup(model), 240)
-    cut = run_fixed(new_sample(model), Setup(model, report=StopAfter(400)), 240)
-    assert cut.interrupted
+class Slow(Reporter):
+    """Makes every compiled call take a while, so that a round has many."""
+
+    def advance(self, n_sweeps: int) -> None:
+        time.sleep(0.005)
+
+
+def check_is_first_part(cut: Sample, whole: Sample) -> None:
     assert 0 < cut.n_draws < whole.n_draws
+    assert len({len(chain) for chain in cut.chains}) == 1
     for part, chain in zip(cut.chains, whole.chains, strict=True):
         np.testing.assert_array_equal(part.f, chain.f[: len(part)])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_the_draws_of_an_unfinished_round(
+    n_jobs: int, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round has 20 sweeps of each chain; taking turns, both are in the middle of their fifth when it is cut."""
+    whole = run_fixed(new_sample(model), Setup(model), 240)
+    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-9)
+    cut = run_fixed(new_sample(model), Setup(model, n_jobs=n_jobs, report=StopAfter(2 * 170)), 240)
+    assert cut.interrupted
+    assert cut.rounds[-1].n_sweeps < 20
+    assert 80 + 80 < cut.n_sweeps <= 80 + 91
+    check_is_first_part(cut, whole)
+
+
+def test_the_end_of_the_time_keeps_the_draws_made_so_far(model: Model) -> None:
+    whole = run_fixed(new_sample(model), Setup(model), 2400)
+    cut = run_fixed(new_sample(model), Setup(model, report=Slow(), deadline=time.time() + 0.4), 2400)
+    assert cut.out_of_time
+    assert not cut.interrupted
+    # The warm-up may be shorter too, and then the draws are others.
+    assert LEAST_DRAWS <= cut.n_draws < whole.n_draws
+    assert len({len(chain) for chain in cut.chains}) == 1
+
+
+def test_without_any_time_there_are_still_draws(model: Model) -> None:
+    cut = run_fixed(new_sample(model), Setup(model, deadline=time.time() - 1.0), 2400)
+    assert cut.out_of_time
+    assert LEAST_DRAWS <= cut.n_draws < 40
+
+
+def test_chains_that_are_behind_go_first() -> None:
+    turns, order, barrier = Turns(1), [], threading.Barrier(4)
+
+    def work(n_done: int) -> None:
+        barrier.wait()
+        with turns.take(n_done):
+            order.append(n_done)
+
+    threads = [threading.Thread(target=work, args=(n_done,)) for n_done in (3, 1, 2)]
+    with turns.take(0):
+        for thread in threads:
+            thread.start()
+        barrier.wait()
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join()
+    assert order == [1, 2, 3]
+
+
+def test_an_error_in_a_chain_stops_the_others() -> None:
+    stopped = threading.Event()
+
+    def fail() -> None:
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        run_all([fail, lambda: stopped.wait(30.0)], stopped)
+    assert stopped.is_set()
 
 
 ENDLESS_RUN = """

@@ -146,20 +146,20 @@ def test_ctrl_c_in_the_main_thread_leaves_a_fit_in_another_alone(monkeypatch: py
 
 
 def most_at_once(monkeypatch: pytest.MonkeyPatch, **parameters: Any) -> int:
-    """The largest number of chains that ran at the same time in one fit."""
-    lock, running, most = threading.Lock(), [0], [0]
+    """The largest number of chains that made sweeps at the same time in one fit."""
+    lock, running, most, make_sweeps = threading.Lock(), [0], [0], run.make_sweeps
 
-    def advance(*args: Any) -> Any:
+    def counted(*args: Any, **others: Any) -> Any:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
         try:
-            return ADVANCE(*args)
+            return make_sweeps(*args, **others)
         finally:
             with lock:
                 running[0] -= 1
 
-    monkeypatch.setattr(run, "advance", advance)
+    monkeypatch.setattr(run, "make_sweeps", counted)
     make(**parameters).fit(*fits.line_data())
     return most[0]
 

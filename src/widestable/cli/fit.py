@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 from sklearn.exceptions import ConvergenceWarning
 
-from widestable import StableRegressor
+from widestable import Posterior, StableRegressor
 from widestable.parameters import check_number_of_relevances, check_parameters
 from widestable.report import judge
 
@@ -57,6 +57,9 @@ Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 a
 Chains = Annotated[int, typer.Option(help="Number of independent chains.")]
 Sweeps = Annotated[int | None, typer.Option(help="Sweeps per chain. Default: until the chains have converged.")]
 MaxSweeps = Annotated[int, typer.Option(help="Most sweeps per chain, converged or not.")]
+MaxTime = Annotated[
+    float | None, typer.Option(help="Seconds to sample for at most; --resume continues.", show_default=False)
+]
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same draws.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 3 unless the chains have converged.", **FLAG)]
 Verbose = Annotated[
@@ -83,6 +86,7 @@ def fit(
     chains: Chains = 4,
     sweeps: Sweeps = None,
     max_sweeps: MaxSweeps = 50_000,
+    max_time: MaxTime = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
     strict: Strict = False,
@@ -121,7 +125,7 @@ def fit(
         if relevance is not None:
             parameters["relevance"] = _relevance(relevance)
         # Check before the folder is made, so that a wrong parameter leaves nothing behind.
-        check_parameters(parameters | {"n_jobs": jobs})
+        check_parameters(parameters | {"n_jobs": jobs, "max_time": max_time})
         columns = runs.choose_columns(cast(Path, data), cast(str, target), inputs or [], weight, drop_missing)
         check_number_of_relevances(parameters.get("relevance"), len(columns.inputs))
         folder = cast(Path, out)
@@ -130,11 +134,13 @@ def fit(
     else:
         if any(value is not None for value in (data, target, inputs, weight, out)) or force:
             raise typer.BadParameter(
-                "--resume takes data and options from the run: pass only --jobs and the options of the output."
+                "--resume takes data and options from the run: pass only --jobs, --max-time and those of the output."
             )
+        check_parameters({"n_jobs": jobs, "max_time": max_time})
         folder = resume
     with log_shown(verbose):
-        summary = _run(folder, jobs, progress=False if silent or verbose else None, silent=silent)
+        how = {"n_jobs": jobs, "max_time": max_time, "progress": False if silent or verbose else None}
+        summary = _run(folder, how, silent=silent)
     emit(summary) if as_json else say(_in_words(summary, folder), quiet=quiet)
     if summary["status"] == "interrupted":
         raise typer.Exit(INTERRUPTED)
@@ -176,15 +182,15 @@ def _what(columns: runs.Columns) -> str:
     return text
 
 
-def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dict[str, Any]:
+def _run(folder: Path, how: dict[str, Any], *, silent: bool) -> dict[str, Any]:
     """Sample, from the checkpoint if there is one, and save the model."""
     record = runs.read_record(folder)
     model_file, checkpoint = folder / runs.MODEL, folder / runs.CHECKPOINT
-    if model_file.exists() and not checkpoint.exists():
+    if record["status"] == "done":
         note(f"The run in {folder} is finished: there is nothing to resume.", quiet=silent)
         return _summary(StableRegressor.load(model_file), record)
     columns = runs.read_data(folder, record)
-    model = StableRegressor(**runs.parameters_of(record), n_jobs=jobs, progress=progress)
+    model = StableRegressor(**runs.parameters_of(record), **how)
     started = time.perf_counter()
     with warnings.catch_warnings():
         # The summary that is printed says the same in other words.
@@ -192,13 +198,20 @@ def _run(folder: Path, jobs: int, *, progress: bool | None, silent: bool) -> dic
         warnings.filterwarnings("ignore", "Sampling was interrupted", UserWarning)
         model.fit(runs.frame(columns.inputs, columns.X), columns.y, columns.weight, checkpoint=checkpoint)
     record["seconds"] += time.perf_counter() - started
-    record["status"] = "interrupted" if model.posterior_.interrupted else "done"
+    record["status"] = _status(model.posterior_)
     model.save(model_file)
     runs.write_record(folder, record)
     if record["status"] == "done":
         # Only now: the model is safely on disk.
         checkpoint.unlink(missing_ok=True)
     return _summary(model, record)
+
+
+def _status(posterior: Posterior) -> str:
+    """How the run ended. A run that has converged is done, even in the last moment."""
+    if posterior.converged or not posterior.interrupted:
+        return "done"
+    return "interrupted" if posterior.sample.interrupted else "out of time"
 
 
 def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +247,7 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
         lines.append("Relevance: " + ", ".join(f"{name} {value:.3g}" for name, value in summary["relevance"].items()))
     if summary["outliers"]:
         lines.append(f"Outliers: {len(summary['outliers'])} rows; widestable jumps {folder} lists them.")
-    if summary["status"] == "interrupted":
+    if summary["status"] != "done":
         lines.append(
             f"Sampling was stopped early; the draws so far are kept. To continue: widestable fit --resume {folder}"
         )

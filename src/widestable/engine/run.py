@@ -269,13 +269,12 @@ def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAU
     Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept), and thinning doubles
     when more than 1024 draws per chain would be kept. No clock takes part, so the seed determines the answer.
     """
-    n_chains = len(sample.states)
     if sample.n_sweeps == 0:
         n_warm = min(WARM_UP, max_sweeps // 2)
-        setup.report.extend(n_chains * n_warm, "warming up")
+        setup.report.extend(None, "warming up")
         sample = warm_up(sample, setup, n_warm)
     while not (sample.converged or sample.is_cut_short) and (length := _next_round(sample, max_sweeps)) >= sample.thin:
-        setup.report.extend(n_chains * length, "sampling")
+        setup.report.extend(None, "sampling")
         sample = _judge(_forget(extend(sample, setup, length)), setup.model)
         yield sample
 
@@ -295,10 +294,12 @@ def warm_up(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
     """Adapt step sizes; nothing is kept, and acceptances count from now on."""
     half = replace(setup, deadline=0.5 * (time.time() + setup.deadline))
     stretches, interrupted = run_round(half, sample.states, Todo(n_sweeps, 0, True))
+    if interrupted:
+        raise KeyboardInterrupt
     n_done = min(stretch.n_sweeps for stretch in stretches)
     logger.info("Warm-up finished: %d sweeps per chain", n_done)
     states = tuple(stretch.state._replace(tally=np.zeros_like(stretch.state.tally)) for stretch in stretches)
-    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_done, interrupted=interrupted)
+    return replace(sample, states=states, n_sweeps=sample.n_sweeps + n_done)
 
 
 def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
@@ -318,7 +319,8 @@ def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
     )
     if n_draws == 0:
         return sample
-    added = [draws.where(np.arange(len(draws)) < n_draws) for draws in added]
+    if n_done < n_sweeps:
+        added = [draws.where(np.arange(len(draws)) < n_draws) for draws in added]
     parts = [[new] if not sample.chains else [sample.chains[c], new] for c, new in enumerate(added)]
     chains = tuple(concatenate(part) for part in parts)
     return replace(sample, chains=chains, rounds=(*sample.rounds, Round(n_done, n_draws)))

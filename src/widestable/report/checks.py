@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from .._types import FloatArray
 from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
+from ..fitting import likely_needed
 from ..inputs import spread_indices
 from ..jumps import Jumps
 from ..plots.chains import rank_counts
@@ -101,7 +102,10 @@ def judge(posterior: Posterior) -> Verdict:
         return Verdict(good, text, "", largest, ess)
     wanted = f"The first should be at most {MAX_RHAT}, the second at least {needed:.0f}."
     text = f"The chains have not converged: {numbers}. {wanted}"
-    remedy = "Sample for longer (a larger --max-sweeps or --sweeps). Until then, treat the intervals with caution."
+    how = "Sample for longer (a larger --max-sweeps or --sweeps)."
+    if posterior.interrupted:
+        how = "Sampling was stopped early: continue it with --resume, or in Python with continue_sampling()."
+    remedy = f"{how}{likely_needed(posterior.sample, found)} Until then, treat the intervals with caution."
     return Verdict(good, text, remedy, largest, ess)
 
 

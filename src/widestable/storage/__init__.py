@@ -27,7 +27,7 @@ __all__ = ["UnreadableFileError", "read", "read_checkpoint", "write"]
 logger = logging.getLogger(__name__)
 
 # Parameters of the estimator that change no draw.
-FREE = {"n_jobs", "progress"}
+FREE = {"n_jobs", "progress", "max_time"}
 
 
 def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[str, Any], names: Any = None) -> None:
@@ -83,7 +83,7 @@ def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters
         what = "other data" if not same_data else f"another {differing[0]}"
         raise ValueError(f"The checkpoint {os.fspath(path)!r} was made with {what}: delete it to start anew.")
     logger.info("Going on from the checkpoint %s, after %d sweeps per chain", os.fspath(path), posterior.n_sweeps)
-    return replace(posterior, data=data, sample=replace(posterior.sample, interrupted=False))
+    return replace(posterior, data=data, sample=replace(posterior.sample, interrupted=False, out_of_time=False))
 
 
 def _is_same(saved: Any, value: Any) -> bool:

@@ -74,6 +74,7 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
         "n_sweeps": sample.n_sweeps,
         "converged": sample.converged,
         "interrupted": sample.interrupted,
+        "out_of_time": sample.out_of_time,
         "rng": [state.rng.bit_generator.state for state in sample.states],
     }
 
@@ -110,6 +111,7 @@ def posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
         n_sweeps=meta["n_sweeps"],
         converged=meta["converged"],
         interrupted=meta["interrupted"],
+        out_of_time=meta["out_of_time"],
     )
     return Posterior(data, _model_of(meta, arrays, data), sample)
 
