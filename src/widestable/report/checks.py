@@ -178,6 +178,8 @@ def chain_chart(posterior: Posterior) -> Chart | None:
         "The draws of each chain in order: chains that agree lie on top of each other. And how the draws of each chain "
         "rank among all draws: chains that agree have level histograms."
     )
+    if posterior.model.has_spikes:
+        caption += " The number of outliers has few values, so its histograms should be equal rather than level."
     if len(relevances) < posterior.model.relevant.size:
         caption += f" Of the relevances, the {MAX_RELEVANCES} that agree least are shown."
     # The legend stays 20 pixels above the first row, however many rows there are.
