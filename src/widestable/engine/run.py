@@ -38,6 +38,8 @@ DEFAULT_MAX_SWEEPS = 50_000
 # Draws are kept from this last part of the sweeps, so that a longer run forgets more of its start.
 KEPT_PART = 2.0 / 3.0
 SECONDS_PER_CALL = 0.1
+# Chains times rows, or times 1000, up to which all chains in threads are under way. Others go one after the other.
+MAX_UNDER_WAY = 40_000
 
 
 class Round(NamedTuple):
@@ -158,9 +160,11 @@ def run_round(setup: Setup, states: Sequence[State], todo: Todo) -> tuple[list[S
     if not backend.supports_sharedmem:
         jobs = (delayed(advance)(setup, state, todo) for state in states)
         return Parallel(n_jobs=setup.n_jobs, prefer="threads")(jobs), False
-    turns = Turns(backend.effective_n_jobs(n_jobs if setup.n_jobs is None else setup.n_jobs))
-    setup = replace(setup, turns=turns)
-    return run_all([partial(advance, setup, state, todo) for state in states], setup.report.stopped)
+    n_at_once = backend.effective_n_jobs(n_jobs if setup.n_jobs is None else setup.n_jobs)
+    # All chains under way need memory for each.
+    n_threads = len(states) if len(states) * max(setup.model.row_y.size, 1000) <= MAX_UNDER_WAY else n_at_once
+    setup = replace(setup, turns=Turns(n_at_once))
+    return run_all([partial(advance, setup, state, todo) for state in states], n_threads, setup.report.stopped)
 
 
 def advance(setup: Setup, state: State, todo: Todo) -> Stretch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,34 +29,41 @@ class Turns:
 
     def __init__(self, n_at_once: int) -> None:
         self._n_free = n_at_once
-        self._waiting: set[tuple[int, int]] = set()
-        self._changed = threading.Condition()
+        self._waiting: list[tuple[int, int, threading.Event]] = []
+        self._lock = threading.Lock()
 
     @contextmanager
     def take(self, n_done: int) -> Iterator[None]:
         """Wait for a turn and hold it; a chain that has done less goes first."""
-        me = n_done, threading.get_ident()
-        with self._changed:
-            self._waiting.add(me)
-            self._changed.wait_for(lambda: self._n_free > 0 and min(self._waiting) == me)
-            self._waiting.remove(me)
-            self._n_free -= 1
-            self._changed.notify_all()
+        mine = threading.Event()
+        with self._lock:
+            if self._n_free > 0:
+                self._n_free -= 1
+                mine.set()
+            else:
+                heapq.heappush(self._waiting, (n_done, threading.get_ident(), mine))
+        mine.wait()
         try:
             yield
         finally:
-            with self._changed:
-                self._n_free += 1
-                self._changed.notify_all()
+            with self._lock:
+                if self._waiting:
+                    heapq.heappop(self._waiting)[2].set()
+                else:
+                    self._n_free += 1
 
 
-def run_all(jobs: Sequence[Callable[[], Result]], stopped: threading.Event) -> tuple[list[Result], bool]:
-    """Run each job in a thread of its own; Ctrl-C or an error sets `stopped`, which the jobs must heed.
+def run_all(
+    jobs: Sequence[Callable[[], Result]], n_threads: int, stopped: threading.Event
+) -> tuple[list[Result], bool]:
+    """Run jobs in threads; Ctrl-C or an error sets `stopped`, which the jobs must heed.
 
     Parameters
     ----------
     jobs : sequence of callables
         What to do.
+    n_threads : int
+        How many of them may be under way.
     stopped : threading.Event
         Tells the jobs to return what they have.
 
@@ -68,10 +76,10 @@ def run_all(jobs: Sequence[Callable[[], Result]], stopped: threading.Event) -> t
 
     Examples
     --------
-    >>> run_all([lambda: 1, lambda: 2], threading.Event())
+    >>> run_all([lambda: 1, lambda: 2], 2, threading.Event())
     ([1, 2], False)
     """
-    with ThreadPoolExecutor(len(jobs)) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(job) for job in jobs]
         try:
             return [future.result() for future in futures], False
