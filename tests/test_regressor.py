@@ -309,9 +309,7 @@ def test_ctrl_c_while_continuing_keeps_what_was_there(monkeypatch: pytest.Monkey
 @quiet
 def test_a_time_limit_keeps_what_was_drawn_and_says_how_to_go_on() -> None:
     model = StableRegressor(n_chains=2, max_time=0.2, random_state=0)
-    with pytest.warns(
-        ConvergenceWarning, match=r"The time was over after \d+ sweeps per chain"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"The time was over after \d+ sweeps per chain"):
         model.fit(*fits.line_data())
     posterior = model.posterior_
     assert posterior.interrupted

@@ -56,7 +56,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_atoms : float
         Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
     standardize : bool
-        Give X and y mean 0 and s.d. 1 inside (with outliers, robust ones of y). The priors are on that scale.
+        Give X and y mean 0 and s.d. 1 inside (of y without far outliers). The priors are on that scale.
     n_chains : int
         Independent chains; several show whether they agree.
     n_sweeps : int or None

@@ -111,3 +111,19 @@ def test_any_finite_numbers_give_finite_distinct_rows(X: np.ndarray, seed: int) 
     assert len(np.unique(data.X, axis=0)) == len(data.X)
     np.testing.assert_array_equal(np.lexsort(data.X.T[::-1]), np.arange(len(data.X)))
     assert_same_bits(data, check_training(X[::-1], y[::-1]), but=("index", "kept", "observation"))
+
+
+def test_far_outputs_do_not_count_for_the_scale_of_y(rng: np.random.Generator) -> None:
+    X = np.arange(40.0)[:, None]
+    y = 3.0 * (X[:, 0] > 25.0) + 0.5 * rng.standard_normal(40)
+    clean = check_training(X, y).scaling
+    # Nothing is far: a step is not taken for outliers.
+    assert check_training(X, y, robust=True).scaling.y_scale == clean.y_scale
+    y[[3, 30]] = 1e4, -1e5
+    robust = check_training(X, y, robust=True).scaling
+    assert abs(robust.y_mean - clean.y_mean) < 0.2 * clean.y_scale
+    assert robust.y_scale == pytest.approx(clean.y_scale, rel=0.1)
+    # Where most are equal, what is far cannot be told.
+    y[:] = 2.0
+    y[5] = 7.0
+    assert check_training(X, y, robust=True).scaling.y_scale == check_training(X, y).scaling.y_scale

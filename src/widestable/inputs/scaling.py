@@ -14,6 +14,8 @@ from .._types import FloatArray
 ROUNDING = 8.0 * np.finfo(np.float64).eps
 # Interquartile range of a standard normal variable.
 IQR_OF_NORMAL = 1.349
+# An output so many robust standard deviations from the median does not count for the scale of y.
+FAR = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +85,10 @@ def no_scaling(d: int) -> Scaling:
 def measure(X: FloatArray, y: FloatArray, weight: FloatArray, robust: bool = False) -> Scaling:
     """Return weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows.
 
-    With `robust`, y has its median, and its interquartile range over that of a standard normal variable.
+    With `robust`, outputs that are far from all others do not count for y.
     """
     x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
-    y_mean, y_scale = _median_and_spread(y, weight) if robust else _mean_and_sd(y, weight)
+    y_mean, y_scale = _mean_and_sd_of_near(y, weight) if robust else _mean_and_sd(y, weight)
     return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)
 
 
@@ -103,13 +105,17 @@ def _mean_and_sd(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
     return mean * unit, math.sqrt(variance) * unit or 1.0
 
 
-def _median_and_spread(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """Return weighted median and interquartile range / 1.349; the s.d. where the quartiles are equal."""
+def _mean_and_sd_of_near(x: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Return weighted mean and s.d. of what is within 5 times the interquartile range / 1.349 of the median.
+
+    These are mean and s.d. of all where there is nothing far, or where the quartiles are equal and nothing can be said.
+    """
     low, middle, high = (weighted_quantile(x, weight, q) for q in (0.25, 0.5, 0.75))
     spread = high / IQR_OF_NORMAL - low / IQR_OF_NORMAL
-    if math.isfinite(spread) and spread > ROUNDING * max(abs(low), abs(high)) and spread > np.finfo(np.float64).tiny:
-        return middle, spread
-    return middle, _mean_and_sd(x, weight)[1]
+    if not (math.isfinite(spread) and spread > max(ROUNDING * max(abs(low), abs(high)), np.finfo(np.float64).tiny)):
+        return _mean_and_sd(x, weight)
+    near = np.abs(x / FAR - middle / FAR) <= spread
+    return _mean_and_sd(x[near], weight[near])
 
 
 def weighted_quantile(x: FloatArray, weight: FloatArray, q: float) -> float:

@@ -88,7 +88,7 @@ def check_training(
         Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
         deviation. Constant columns are only shifted. False leaves all units alone.
     robust : bool, default=False
-        Whether to standardise y by its median and interquartile range instead, which outliers do not move.
+        Whether outputs that are far from all others do not count for the mean and standard deviation of y.
 
     Returns
     -------
