@@ -83,7 +83,7 @@ TOGETHER = {
 
 # Those with `max_sweeps` and the line's settings are ours.
 OURS: dict[str, dict[str, Any]] = {"outliers": {"noise": "outliers"}, "normal": {"noise": "normal"}}
-CHAINS = {"n_chains": 4, "n_warm": 500, "n_keep": 250}
+CHAINS = {"n_chains": 2, "n_warm": 400, "n_keep": 300}
 OTHERS: dict[str, tuple[Callable[..., Forecast], dict[str, Any]]] = {
     "bart": (bart, {"n_chains": 4, "n_warm": 250, "n_keep": 500}),
     "gp_normal": (gp_bayes, CHAINS),
