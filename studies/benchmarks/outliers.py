@@ -67,11 +67,11 @@ SPECIAL: dict[str, Callable[[float, int], Planted]] = {
     "repeated": outlier_data.repeated_rows,
 }
 PLANTED = {f"size_{size}": Line(partial(outlier_data.one_step, float(size)), 10, 5632) for size in SIZES} | {
-    name: Line(partial(make, SIZE), 10, 5632) for name, make in SPECIAL.items()
+    name: Line(partial(make, SIZE), 10, 3584 if name == "map" else 5632) for name, make in SPECIAL.items()
 }
 CLEAN = {f"clean_{f.name}": Line(partial(simulate, f.name), 5, 11776) for f in FUNCTIONS}
 SHARED = {f"share_{f.name}": Line(partial(outlier_data.contaminated, f.name), 3, 11776, BESIDE) for f in FUNCTIONS}
-REAL = {"sp500": Line(sp500, 3, 5632), "real_estate": Line(real_estate, 10, 11776)}
+REAL = {"sp500": Line(sp500, 3, 2560), "real_estate": Line(real_estate, 10, 11776)}
 LINES = PLANTED | CLEAN | {"sp500": REAL["sp500"]} | SHARED | {"real_estate": REAL["real_estate"]}
 # Several lines under one name.
 TOGETHER = {
