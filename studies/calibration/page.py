@@ -83,10 +83,11 @@ def ranks_of(results: list[Result]) -> dict[str, Any]:
 
 def _section(kind: str, results: list[Result], n_draws: int) -> str:
     n_redrawn = sum(r["n_redrawn"] for r in results)
+    again = "1 data set was" if n_redrawn == 1 else f"{n_redrawn} data sets were"
     rows = [[name, *(f"{p:.3f}" for p in judge(ranks, n_draws))] for name, ranks in ranks_of(results).items()]
     parts = [
         f"## {TITLES[kind]}\n",
-        f"{len(results)} simulations, ranks among {n_draws} draws; {n_redrawn} data sets were drawn again.\n",
+        f"{len(results)} simulations, ranks among {n_draws} draws; {again} drawn again.\n",
         markdown_table(["quantity", "chi-square", "Kolmogorov-Smirnov", "bands"], rows),
     ]
     return "\n".join(parts) + "\n"
