@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from studies.benchmarks.law_tables import paired_ratio, scores_of
+from studies.benchmarks.law_tables import Scores, paired_ratio, scores_of
 from studies.benchmarks.measure import show
 from studies.results import Kept, summarise
 from studies.runner import Piece, Result
@@ -121,7 +121,7 @@ def _show_scores(kept: Kept, lines: list[str], ours: list[str]) -> None:
     for name in known:
         rows = [[line, *_means(kept, name, line, methods)] for line in lines]
         if len(lines) > 1:
-            rows.append(["all of them", *(_mean_of_all(kept, name, lines, method) for method in methods)])
+            rows.append(["all of them", *_means_of_all(kept, name, lines, methods)])
         title = f"{titles[name]}{' of 90% intervals' if name == 'coverage' else ''}"
         show(f"{title}, mean over data sets (standard error)", ["line", *methods], rows)
     rows = [[line, *(_ratio(kept, name, [line]) for name in known if name != "coverage")] for line in lines]
@@ -147,15 +147,19 @@ def _means(kept: Kept, name: str, line: str, methods: list[str]) -> list[str]:
     return ["–" if summary is None else str(summary) for summary in found]
 
 
-def _mean_of_all(kept: Kept, name: str, lines: list[str], method: str) -> str:
-    values = [float(r["scores"][name]) for piece, r in _of_lines(kept, lines) if piece.method == method]
-    return f"{np.mean(values):.3f}" if values else "–"
+def _means_of_all(kept: Kept, name: str, lines: list[str], methods: list[str]) -> list[str]:
+    """Return the mean of each method over those data sets of the lines that all methods have."""
+    scores = [_scores_of_all(kept, name, lines, method) for method in methods]
+    common = set.intersection(*(set(of) for of in scores))
+    return [f"{np.mean([of[key] for key in common]):.3f}" if common else "–" for of in scores]
+
+
+def _scores_of_all(kept: Kept, name: str, lines: list[str], method: str) -> Scores:
+    """Return the score of each data set of the lines by a number of its own."""
+    scores = [scores_of(kept, name, method, line) for line in lines]
+    return {1000 * i + repeat: value for i, of in enumerate(scores) for repeat, value in of.items()}
 
 
 def _ratio(kept: Kept, name: str, lines: list[str]) -> str:
     """Return the ratio of means over all data sets of the lines."""
-    pairs = []
-    for method in (FIRST, SECOND):
-        scores = [scores_of(kept, name, method, line) for line in lines]
-        pairs.append({1000 * i + repeat: value for i, of in enumerate(scores) for repeat, value in of.items()})
-    return paired_ratio(*pairs)
+    return paired_ratio(*(_scores_of_all(kept, name, lines, method) for method in (FIRST, SECOND)))
