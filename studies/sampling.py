@@ -37,6 +37,7 @@ __all__ = [
     "covariance_draws",
     "draw_log_relevance",
     "draw_log_sharpness",
+    "draw_spikes",
     "draws_at",
     "each_draw",
     "fit",
@@ -48,6 +49,13 @@ __all__ = [
 # The defaults of StableRegressor: what users run is what is studied.
 N_ATOMS = 30.0
 PRIORS = model.Priors()
+
+
+def draw_spikes(n: int, rng: np.random.Generator) -> tuple[float, Floats]:
+    """Draw the probability p of an outlier and how far n observations are off, in noise s.d.; 0 for most of them."""
+    p = float(rng.beta(model.SPIKE_A, model.SPIKE_B))
+    log_c = rng.choice(np.linspace(*model.SPIKE_LOG_C, model.N_SPIKE_C), n)
+    return p, (rng.random(n) < p) * np.exp(0.5 * log_c) * rng.standard_normal(n)
 
 
 # --- The regressor ---------------------------------------------------------------------------------------

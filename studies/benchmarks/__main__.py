@@ -14,6 +14,7 @@ from studies.benchmarks.convergence import convergence
 from studies.benchmarks.growth import few_rows, law_rows, many_rows, predictions
 from studies.benchmarks.law import law
 from studies.benchmarks.low_rank import low_rank
+from studies.benchmarks.outliers import outliers
 from studies.benchmarks.speed import beside_bart, beside_published, blends
 from studies.benchmarks.three_jumps import three_jumps
 from studies.benchmarks.units import units
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "low_rank": Benchmark(low_rank, "what a remainder of low rank changes, beside the whole kernel"),
     "engines": Benchmark(beside_published, "effective samples per second of the jump engine over Algorithm 1"),
     "law": Benchmark(law, "inferred relevance and sharpness beside equal relevance, Gaussian processes and trees"),
+    "outliers": Benchmark(outliers, "noise with outliers beside normal noise, BART and a process with Student-t noise"),
 }
 
 

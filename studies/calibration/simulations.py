@@ -10,9 +10,10 @@ import numpy as np
 from studies.calibration.uniformity import rank
 from studies.problems import Floats
 from studies.runner import Result
-from studies.sampling import PRIORS, draw_log_relevance, draw_log_sharpness, draws_at, start
+from studies.sampling import PRIORS, draw_log_relevance, draw_log_sharpness, draw_spikes, draws_at, start
+from widestable import Posterior
 from widestable.exact import build_partition, posterior_predictive
-from widestable.inputs import check_training
+from widestable.inputs import TrainingData, check_training
 from widestable.network import draw_network, kernel_diagonal
 from widestable.stable import draw_log_positive
 
@@ -21,10 +22,11 @@ ALPHA_RANGE = (0.5, 1.95)
 LARGEST_Y = 1e8
 WIDTH = 10_000
 # Of the prior, where it is not that of sign units.
-LOG_NU_SD = {"smooth": 3.0, "law": 3.0}
+LOG_NU_SD = {"law": 3.0}
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_CHAINS = 2
-KINDS = ("sign", "smooth", "gibbs", "broken", "law")
+# Where the seeds of each kind begin, in millions.
+KINDS = {"sign": 0, "gibbs": 2, "broken": 3, "law": 4, "outliers": 5}
 
 
 class Design(NamedTuple):
@@ -63,13 +65,18 @@ class Truth(NamedTuple):
     log_sigma2: float
     log_relevance: Floats  # (d,)
     log_sharpness: float
-    f: Floats  # at the rows of the design, then at its new rows
+    p_outlier: float
+    spikes: Floats  # at the rows of the design, then at its new rows; 0 where there is none
+    f: Floats  # likewise
     y: Floats  # likewise
     n_redrawn: int
 
 
-# What is inferred of the law of the hyperplanes, by kind.
-INFERRED: dict[str, dict[str, Any]] = {"smooth": {"sharpness": None}, "law": {"sharpness": None, "relevance": None}}
+# Parameters of the regressor by kind, where they are not the defaults.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "law": {"sharpness": None, "relevance": None},
+    "outliers": {"noise": "outliers"},
+}
 
 
 class Draws(NamedTuple):
@@ -85,7 +92,11 @@ def design_of(kind: str) -> Design:
 
 
 def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) -> Truth:
-    """Draw from the prior until no |y| is above LARGEST_Y."""
+    """Draw from the prior until no |y| is above LARGEST_Y, and sigma2 is above the floor that the engine gives it.
+
+    The engine's prior of sigma2 is truncated at a floor that depends on y. Given y, truths that are drawn again below
+    it have the posterior of the truncated prior, so the ranks stay uniform.
+    """
     design = design_of(kind)
     n, d = design.X.shape
     rows = np.concatenate(design)
@@ -94,19 +105,36 @@ def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) 
         index = float(rng.uniform(*ALPHA_RANGE)) if alpha is None else alpha
         log_nu = LOG_NU_SD.get(kind, 1.5) * float(rng.standard_normal())
         log_relevance, log_sharpness = np.zeros(d), math.inf
+        seen = rows
         if kind == "law":
             log_relevance = draw_log_relevance(d, PRIORS.relevance_scale, rng)
-        seen = rows * np.exp(log_relevance)
-        if kind in ("smooth", "law"):
+            seen = rows * np.exp(log_relevance)
             log_sharpness = draw_log_sharpness(rng)
             # The prior is that of the squared scale of f.
             log_nu -= math.log(kernel_diagonal(seen[:n], math.exp(log_sharpness)).mean())
         log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
         f = draw_function(seen, index, math.exp(log_nu), math.exp(log_sharpness), rng)
-        y = f + math.exp(0.5 * log_sigma2) * rng.standard_normal(f.size)
-        if np.abs(y[:n]).max() <= LARGEST_Y:
-            return Truth(index, log_nu, log_sigma2, log_relevance, log_sharpness, f, y, n_redrawn)
+        noise_sd = math.exp(0.5 * log_sigma2)
+        p_outlier, spikes = draw_spikes(f.size, rng) if kind == "outliers" else (0.0, np.zeros(f.size))
+        spikes = noise_sd * spikes
+        y = f + noise_sd * rng.standard_normal(f.size) + spikes
+        if np.abs(y[:n]).max() <= LARGEST_Y and _is_above_floor(kind, y[:n], log_sigma2):
+            law = log_relevance, log_sharpness
+            return Truth(index, log_nu, log_sigma2, *law, p_outlier, spikes, f, y, n_redrawn)
         n_redrawn += 1
+
+
+def _is_above_floor(kind: str, y: Floats, log_sigma2: float) -> bool:
+    """Return whether sigma2 is inside its prior; the blocked sampler has no floor."""
+    return kind == "gibbs" or math.exp(log_sigma2) >= training_data(kind, y).least_variance
+
+
+def training_data(kind: str, y: Floats) -> TrainingData:
+    """Return what the jump engine sees."""
+    X = design_of(kind).X
+    # The broken sampler counts every row twice, so it trusts the data too much.
+    weight = np.full(len(X), 2.0) if kind == "broken" else None
+    return check_training(X, y, weight, standardize=False, robust=kind == "outliers")
 
 
 def draw_function(rows: Floats, alpha: float, nu: float, sharpness: float, rng: np.random.Generator) -> Floats:
@@ -126,11 +154,9 @@ def largest_step(f: Floats) -> Floats:
 def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
     """Run the jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
     X, X_new = design_of(kind)
-    # The broken sampler counts every row twice, so it trusts the data too much.
-    weight = np.full(len(X), 2.0) if kind == "broken" else None
-    data = check_training(X, truth.y[: len(X)], weight, standardize=False)
+    data = training_data(kind, truth.y[: len(X)])
     settings: dict[str, Any] = {"n_chains": N_CHAINS, "seed": seed, "priors": {"alpha": ALPHA_RANGE}}
-    chains = start(data, **settings, **INFERRED.get(kind, {}))
+    chains = start(data, **settings, **PARAMETERS.get(kind, {}))
     chains = chains.warm_up(how.n_warm).extend(how.thin * (how.n_draws // N_CHAINS + 1), how.thin)
     posterior = chains.posterior()
     f_new = draws_at(posterior, X_new, np.random.default_rng([seed, 1])).reshape(-1, len(X_new))
@@ -141,12 +167,25 @@ def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
         "log sigma2": np.log(posterior.sigma2).ravel(),
         "largest step": largest_step(f),
     }
-    if kind in INFERRED:
-        quantities["log sharpness"] = np.log(posterior.sharpness).ravel()
     if kind == "law":
+        quantities["log sharpness"] = np.log(posterior.sharpness).ravel()
         quantities |= {f"log r_{j + 1}": np.log(posterior.relevance[:, :, j]).ravel() for j in range(X.shape[1])}
     places = dict(zip(design_of(kind).new_names, f_new.T, strict=True))
+    if kind == "outliers":
+        ends = posterior.quantiles(X_new, interval_ends().ravel()).reshape(len(X_new), -1, 2)
+        return Draws(quantities | spike_draws(posterior) | places, ends)
     return Draws(quantities | places, _ends(f_new, np.sqrt(posterior.sigma2.ravel()), seed))
+
+
+def spike_draws(posterior: Posterior) -> dict[str, Floats]:
+    """Return the probability of an outlier, the number of spikes and the largest |size| of one, each (draws,)."""
+    p, number, size = (
+        np.concatenate([getattr(draws, name) for draws in posterior.chains])
+        for name in ("p_outlier", "n_spikes", "spike_size")
+    )
+    largest = np.zeros(p.size)
+    np.maximum.at(largest, np.repeat(np.arange(p.size), number), np.abs(size))
+    return {"p": p, "number of spikes": number.astype(float), "largest spike": largest}
 
 
 def by_gibbs(truth: Truth, how: Length, seed: int) -> Draws:
@@ -187,6 +226,9 @@ def true_values(truth: Truth, design: Design) -> dict[str, float]:
         "log sigma2": truth.log_sigma2,
         "largest step": float(largest_step(truth.f[None, :n])[0]),
         "log sharpness": truth.log_sharpness,
+        "p": truth.p_outlier,
+        "number of spikes": float(np.count_nonzero(truth.spikes[:n])),
+        "largest spike": float(np.abs(truth.spikes[:n]).max()),
         **{f"log r_{j + 1}": float(value) for j, value in enumerate(truth.log_relevance)},
         **dict(zip(design.new_names, truth.f[n:], strict=True)),
     }
@@ -206,7 +248,7 @@ def simulate(kind: str, repeat: int, n_warm: int, thin: int, n_draws: int, alpha
     alpha : float or None
         None to draw it from its prior.
     """
-    seed = KINDS.index(kind) * 10**6 + repeat
+    seed = KINDS[kind] * 10**6 + repeat
     rng = np.random.default_rng([seed, 0])
     truth = draw_truth(kind, rng, alpha)
     how = Length(n_warm, thin, n_draws)

@@ -1,9 +1,10 @@
-"""Gaussian processes: parameters by maximum likelihood (the paper's GP MLE), or sampled by NUTS."""
+"""Gaussian processes: parameters by maximum likelihood (the paper's GP MLE), or sampled by NUTS, also with t noise."""
 
 from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
-from studies.forecasts import Forecast, Scaled, from_draws, from_normal, scale
+from studies.forecasts import Forecast, Scaled, from_draws, from_normal, from_observations, scale
 from studies.methods.jax_setup import prepare_jax
 from studies.problems import Floats
 from widestable.diagnostics import convergence
@@ -20,6 +21,7 @@ from widestable.inputs import TrainingData, check_training
 PARAMETERS = ("amplitude", "length", "noise")
 # Keeps the Cholesky factor real when the noise is tiny.
 JITTER = 1e-8
+IQR_OF_NORMAL = 1.349
 
 
 def gp_ml(
@@ -84,6 +86,14 @@ def _predict_ml(gp: Any, data: Scaled) -> Forecast:
 # --- Sampled parameters ----------------------------------------------------------------------------------
 
 
+class Rows(NamedTuple):
+    """Rows, outputs, and how many observations of normal noise each of them is worth."""
+
+    X: Floats
+    y: Floats
+    weight: Floats
+
+
 class Parameters(NamedTuple):
     """One draw: s.d. of f, one length scale per input, s.d. of the noise."""
 
@@ -103,7 +113,8 @@ def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n
     merged = check_training(data.X, data.y, standardize=False)
     draws = _sample(merged, seed, n_chains, n_warm, n_keep)
     rng = np.random.default_rng(seed)
-    f = np.array([[_draw_f(merged, data.X_new, draw, rng) for draw in chain] for chain in _each(draws)])
+    rows = Rows(merged.X, merged.y, merged.weight)
+    f = np.array([[_draw_f(rows, data.X_new, draw, rng) for draw in chain] for chain in _each(draws)])
     forecast = replace(from_draws(f, draws["noise"], rng), n_iterations=n_chains * (n_warm + n_keep))
     found = [convergence(draws[name].reshape(n_chains, n_keep, -1)) for name in PARAMETERS]
     info = {
@@ -121,21 +132,21 @@ def _sample(data: TrainingData, seed: int, n_chains: int, n_warm: int, n_keep: i
     arrays = r2, data.y, 1.0 / data.weight, data.n_observations - len(data.y), data.ss_within
     starts = 0.5 * np.random.default_rng(seed).standard_normal((n_chains, 2 + data.X.shape[1]))
     keys = jax.random.split(jax.random.PRNGKey(seed), n_chains)
-    run = _compiled_chain(n_warm, n_keep)
+    run = _compiled_chain(_potential, n_warm, n_keep)
     z = np.stack([np.asarray(run(key, start, *arrays)) for key, start in zip(keys, starts, strict=True)])
     return {"amplitude": np.exp(z[:, :, 0]), "noise": np.exp(z[:, :, 1]), "length": np.exp(z[:, :, 2:])}
 
 
 @functools.cache
-def _compiled_chain(n_warm: int, n_keep: int) -> Any:
-    """Return (key, start, data) -> log parameters (draws, 2 + d), compiled once per process and shape of data.
+def _compiled_chain(potential: Callable[..., Any], n_warm: int, n_keep: int) -> Any:
+    """Return (key, start, data) -> log parameters (draws, parameters), compiled once per process and shape of data.
 
     NumPyro's `MCMC` would compile again for every chain and data set, which takes longer than sampling.
     """
     import jax
     from numpyro.infer.hmc import hmc
 
-    start_kernel, sample_kernel = hmc(potential_fn_gen=lambda *data: functools.partial(_potential, data), algo="NUTS")
+    start_kernel, sample_kernel = hmc(potential_fn_gen=lambda *data: functools.partial(potential, data), algo="NUTS")
 
     def chain(key: Any, start: Any, *data: Any) -> Any:
         state = start_kernel(start, n_warm, model_args=data, rng_key=key, target_accept_prob=0.9, dense_mass=True)
@@ -169,6 +180,61 @@ def _potential(data: tuple[Any, ...], z: Any) -> Any:
     return minus_log_likelihood + within + minus_log_prior
 
 
+# --- Student-t noise -------------------------------------------------------------------------------------
+
+
+def gp_student(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_warm: int, n_keep: int) -> Forecast:
+    """Do the same with Student-t noise, a normal one whose precision is Gamma(df / 2, df / 2) at each observation.
+
+    The precisions are sampled too, with df ~ Gamma(2, 0.1). y is scaled by its median and interquartile range.
+    """
+    data = scale(X, y, X_new)
+    low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
+    spread = float(high - low) / IQR_OF_NORMAL
+    data = data._replace(y=(y - middle) / spread, y_mean=float(middle), y_scale=spread)
+    draws, df, weight = _sample_student(data, seed, n_chains, n_warm, n_keep)
+    rng = np.random.default_rng(seed)
+    pairs = [zip(chain, weights, strict=True) for chain, weights in zip(_each(draws), weight, strict=True)]
+    f = np.array([[_draw_f(Rows(data.X, data.y, w), data.X_new, draw, rng) for draw, w in chain] for chain in pairs])
+    observed = f + draws["noise"][:, :, None] * rng.standard_t(df[:, :, None], f.shape)
+    forecast = from_observations(observed.reshape(-1, len(X_new)), np.median(f, axis=(0, 1)))
+    rhat = float(max(convergence(draws[name].reshape(n_chains, n_keep, -1)).rhat.max() for name in PARAMETERS))
+    info = {"rhat_parameters": rhat, "df": float(np.median(df))}
+    return data.undo(replace(forecast, f_draws=f, n_iterations=n_chains * (n_warm + n_keep), info=info))
+
+
+def _sample_student(
+    data: Scaled, seed: int, n_chains: int, n_warm: int, n_keep: int
+) -> tuple[dict[str, Floats], Floats, Floats]:
+    """Draw the parameters as `_sample` does, df and the precisions of the observations."""
+    jax = prepare_jax()
+    n, d = data.X.shape
+    r2 = (data.X[:, None, :] - data.X[None, :, :]) ** 2
+    starts = 0.5 * np.random.default_rng(seed).standard_normal((n_chains, 3 + d + n))
+    keys = jax.random.split(jax.random.PRNGKey(seed), n_chains)
+    run = _compiled_chain(_potential_student, n_warm, n_keep)
+    z = np.stack([np.asarray(run(key, start, r2, data.y)) for key, start in zip(keys, starts, strict=True)])
+    named = {"amplitude": z[:, :, 0], "noise": z[:, :, 1], "length": z[:, :, 2 : 2 + d]}
+    return {name: np.exp(part) for name, part in named.items()}, np.exp(z[:, :, 2 + d]), np.exp(z[:, :, 3 + d :])
+
+
+def _potential_student(data: tuple[Any, ...], z: Any) -> Any:
+    """Return minus the log posterior of `z = log(amplitude, noise, lengths, df, precisions)`."""
+    import jax.numpy as jnp
+    from jax.scipy.special import gammaln
+
+    r2, y = data
+    d = r2.shape[2]
+    log_df, log_precision = z[2 + d], z[3 + d :]
+    half_df, precision = 0.5 * jnp.exp(log_df), jnp.exp(log_precision)
+    log_prior = half_df * (jnp.log(half_df) + log_precision - precision) - gammaln(half_df)
+    log_prior_df = 2.0 * log_df - 0.1 * jnp.exp(log_df)
+    return _potential((r2, y, 1.0 / precision, 0.0, 0.0), z[: 2 + d]) - log_prior.sum() - log_prior_df
+
+
+# --- Draws of f ------------------------------------------------------------------------------------------
+
+
 def _each(draws: dict[str, Floats]) -> list[list[Parameters]]:
     n_chains, n_draws = draws["noise"].shape
     return [
@@ -182,7 +248,7 @@ def _matern(A: Floats, B: Floats, draw: Parameters) -> Floats:
     return np.asarray(draw.amplitude**2 * (1.0 + r) * np.exp(-r))
 
 
-def _draw_f(data: TrainingData, X_new: Floats, draw: Parameters, rng: np.random.Generator) -> Floats:
+def _draw_f(data: Rows, X_new: Floats, draw: Parameters, rng: np.random.Generator) -> Floats:
     """Draw f at each new row given the parameters, row by row (not jointly)."""
     K = _matern(data.X, data.X, draw) + np.diag(draw.noise**2 / data.weight + JITTER)
     cross = _matern(data.X, X_new, draw)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from studies.benchmarks import __main__ as command
-from studies.benchmarks import law, law_tables, low_rank
+from studies.benchmarks import law, law_tables, low_rank, outlier_data, outliers
 from studies.benchmarks.__main__ import BENCHMARKS, Benchmark, main
 from studies.benchmarks.measure import oblique
 from studies.benchmarks.three_jumps import run_one
 from studies.datasets import DataError
+from studies.problems import simulate
 from studies.results import Kept
 from studies.runner import Piece, write
 from studies.sampling import Draw
@@ -113,6 +114,54 @@ def test_only_data_sets_that_both_have_are_compared(tmp_path: Path) -> None:
         if (piece.method, piece.repeat) != ("sign_equal", 2):
             write(tmp_path, piece, made_up([1.0, 3.0, 100.0][piece.repeat] * (1.0 + (piece.method == "sign_equal"))))
     assert law_tables.ratios(Kept.of(tmp_path, pieces), "crps", "smooth")[1] == "0.500 ± 0.000"
+
+
+# --- Outliers --------------------------------------------------------------------------------------------
+
+
+def is_constant_between(sides: np.ndarray, f: np.ndarray) -> bool:
+    """Whether f is the same at all rows that no jump separates."""
+    same = np.all(sides[:, :, None] == sides[:, None, :], axis=0)
+    return bool(np.all((f[:, None] == f[None, :])[same]))
+
+
+@pytest.mark.parametrize("name", outliers.PLANTED)
+def test_planted_outliers_are_far_off_and_jumps_are_where_f_changes(name: str) -> None:
+    data = outliers.LINES[name].make(1)
+    residual = np.abs(data.y - data.f)
+    assert residual[data.outliers].min(initial=np.inf) > np.delete(residual, data.outliers).max()
+    assert is_constant_between(data.sides, data.f)
+    assert not any(is_constant_between(np.delete(data.sides, j, axis=0), data.f) for j in range(len(data.sides)))
+
+
+def test_five_percent_of_the_training_rows_are_outliers() -> None:
+    clean, dirty = simulate("quadrants", 0), outlier_data.contaminated("quadrants", 0)
+    shift = np.abs(dirty.y - clean.y)
+    assert np.sum(shift > 0.0) == 2
+    assert np.all((shift[shift > 0.0] >= 4.0) & (shift[shift > 0.0] <= 15.0))
+    assert np.array_equal(dirty.y_new, clean.y_new)
+
+
+def test_outliers_and_the_step_are_found_and_false_jumps_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outlier_data, "N_ROWS", 60)
+    words = ["size_30", "--sets", "1", "--max-sweeps", "600", "--cache", str(tmp_path)]
+    outliers.outliers(*words)
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| size_30")]
+    assert rows[0][1:7] == ["outliers", "3 of 3", "0", "1 of 1", "0", "0 of 1"]
+    assert float(rows[0][8]) < 0.55
+    assert rows[1][1] == "normal"
+    assert int(rows[1][5]) >= 4
+    assert len(list(tmp_path.glob("*.json"))) == 2
+
+
+def test_lines_without_data_are_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIDESTABLE_DATA", str(tmp_path))
+    assert outliers.plan(outliers._parse(["sp500", "real_estate"])) == []
+    assert "sp500 skipped: There is no" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from studies.calibration import simulations, study
-from studies.calibration.page import ranks_of
+from studies.calibration.page import COVERAGE_TITLE, TITLES, ranks_of, read_sections, write_page
 from studies.calibration.uniformity import Verdict, band, judge, pointwise, rank
 from tests.checks import P_VALUE
 from widestable.network import kernel_diagonal
@@ -70,6 +70,23 @@ def test_the_page_is_made_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.
     assert os.listdir(page.parent / "images") == ["calibration_gibbs.png"]
 
 
+def test_sections_without_results_stay_as_they_are(tmp_path: Path) -> None:
+    page = tmp_path / "calibration.md"
+    ranks = {"log sigma2": 3, "alpha": 5}
+    results = [{"ranks": ranks, "inside": [[True] * 4] * 3, "n_redrawn": 0}] * 2
+    covered = [{"inside": [[0.5, 0.8, 0.9, 0.95]], "n_each": 100}]
+    n_draws = {"sign": 19, "law": 19}
+    write_page(page, {"sign": results}, n_draws, {"one jump": covered, "smooth": []})
+    first = page.read_text(encoding="utf-8")
+    for _ in range(2):
+        write_page(page, {"law": results, "sign": []}, n_draws, {"one jump": [], "smooth": covered})
+    both = page.read_text(encoding="utf-8")
+    assert sorted(read_sections(page)) == sorted([TITLES["sign"], TITLES["law"], COVERAGE_TITLE])
+    assert all(line in both.splitlines() for line in first.splitlines())
+    assert both.count("| one jump | 0.500 | 0.800 | 0.900 | 0.950 | 100 |") == 1
+    assert both.count("| smooth |") == 1
+
+
 def short_run(kind: str, n: int) -> dict[str, Verdict]:
     settings = study.SETTINGS[kind] | {"n_draws": 19}
     found = [simulations.simulate(kind, i, **settings) for i in range(n)]
@@ -79,8 +96,11 @@ def short_run(kind: str, n: int) -> dict[str, Verdict]:
 @pytest.mark.parametrize("kind", study.SETTINGS)
 def test_every_quantity_has_a_truth_and_a_rank(kind: str) -> None:
     found = simulations.simulate(kind, 0, n_warm=8, thin=2, n_draws=19, alpha=study.SETTINGS[kind].get("alpha"))
-    law = {"smooth": {"log sharpness"}, "law": {"log sharpness", "log r_1", "log r_2"}}.get(kind, set())
-    parameters = {"log sigma2", "largest step"} | ({"alpha", "log nu"} if kind != "gibbs" else set()) | law
+    of_kind = {
+        "law": {"log sharpness", "log r_1", "log r_2"},
+        "outliers": {"p", "number of spikes", "largest spike"},
+    }.get(kind, set())
+    parameters = {"log sigma2", "largest step"} | ({"alpha", "log nu"} if kind != "gibbs" else set()) | of_kind
     assert parameters | set(simulations.design_of(kind).new_names) == set(found["ranks"])
     assert all(0 <= rank <= 19 for rank in found["ranks"].values())
     assert found["inside"].shape == (3, len(simulations.COVERAGES))
@@ -99,8 +119,18 @@ def test_the_truth_of_an_inferred_law_follows_its_prior() -> None:
     assert np.mean([t.log_relevance[0] > t.log_relevance[1] for t in truths]) == pytest.approx(0.5, abs=0.12)
 
 
+def test_truths_have_the_outliers_of_the_prior_and_noise_above_its_floor() -> None:
+    truths = [simulations.draw_truth("outliers", np.random.default_rng(i)) for i in range(300)]
+    n = len(simulations.LINE.X)
+    number = np.array([np.count_nonzero(t.spikes[:n]) for t in truths])
+    # Beta(1/2, 25) has mean 1/51.
+    assert number.mean() == pytest.approx(n / 51.0, abs=4.0 * number.std() / np.sqrt(len(truths)))
+    floors = [simulations.training_data("outliers", t.y[:n]).least_variance for t in truths]
+    assert all(np.exp(t.log_sigma2) >= floor for t, floor in zip(truths, floors, strict=True))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sign", "smooth", "law", "gibbs"])
+@pytest.mark.parametrize("kind", ["sign", "outliers", "law", "gibbs"])
 def test_ranks_are_uniform(kind: str) -> None:
     for name, verdict in short_run(kind, 100).items():
         assert verdict.least > P_VALUE, f"{name}: {verdict}"

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studies.benchmarks.outlier_data import contaminated
 from studies.forecasts import Forecast, score
 from studies.methods import METHODS
-from studies.methods.gaussian_process import gp_ml, gp_ml_wide
+from studies.methods.gaussian_process import gp_bayes, gp_ml, gp_ml_wide, gp_student
 from studies.methods.ours import choose, regressor
 from studies.problems import Floats, Problem, friedman, simulate
 
@@ -93,6 +94,21 @@ def test_gp_bayes_merges_rows_without_changing_the_posterior() -> None:
     )
     np.testing.assert_allclose(one.point, other.point, atol=0.15)
     np.testing.assert_allclose(one.ends, other.ends, atol=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_student_noise_lets_outliers_be() -> None:
+    """Two outliers of 40 observations move a process with normal noise; the units of y do not matter."""
+    pytest.importorskip("numpyro")
+    problem = contaminated("smooth", 0)
+    how = {"n_chains": 2, "n_warm": 200, "n_keep": 200}
+    robust = gp_student(problem.X, problem.y, problem.X_new, 0, **how)
+    normal = gp_bayes(problem.X, problem.y, problem.X_new, 0, **how)
+    errors = [np.abs(forecast.point - problem.f_new).mean() for forecast in (robust, normal)]
+    assert errors[0] < 0.5 * errors[1]
+    other = gp_student(problem.X, 40.0 * problem.y - 7.0, problem.X_new, 0, **how)
+    np.testing.assert_allclose(other.point, 40.0 * robust.point - 7.0, atol=5.0)
 
 
 def test_the_search_takes_the_smallest_error() -> None:
