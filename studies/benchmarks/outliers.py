@@ -113,7 +113,14 @@ def plan(given: argparse.Namespace) -> list[Piece]:
     """Plan the methods on the data sets of the lines, data set after data set; lines without data are left out."""
     names = [name for word in given.lines or LINES for name in TOGETHER.get(word, [word])]
     return [
-        Piece(STUDY, method, name, repeat, _settings(method, given.max_sweeps or LINES[name].max_sweeps), VERSIONS.get(method, 1))
+        Piece(
+            STUDY,
+            method,
+            name,
+            repeat,
+            _settings(method, given.max_sweeps or LINES[name].max_sweeps),
+            VERSIONS.get(method, 1),
+        )
         for name in names
         if name not in REAL or _has_data(name)
         for repeat in range(given.sets or LINES[name].n_sets)
