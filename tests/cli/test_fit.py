@@ -198,3 +198,24 @@ def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: 
     resumed, whole = (StableRegressor.load(folder / "model.zip").posterior_ for folder in (out, tmp_path / "whole"))
     np.testing.assert_array_equal(resumed.f, whole.f)
     assert not (out / "checkpoint.zip").exists()
+
+
+def test_a_time_limit_stops_a_run_that_can_go_on(tmp_path: Path) -> None:
+    data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
+    options = ("--target", "level", "--chains", "2", "--max-sweeps", "1100", "--out", out)
+    result = call("fit", data, *options, "--max-time", "0.05")
+    assert f"To continue: widestable fit --resume {out}" in result.stdout
+    assert call_json("info", out)["status"] == "out of time"
+    n_sweeps = StableRegressor.load(out / "model.zip").posterior_.n_sweeps
+    assert n_sweeps < 1100
+    call("fit", "--resume", out)
+    assert call_json("info", out)["status"] == "done"
+    assert StableRegressor.load(out / "model.zip").posterior_.n_sweeps > n_sweeps
+    assert not (out / "checkpoint.zip").exists()
+
+
+def test_a_time_limit_must_be_positive(tmp_path: Path) -> None:
+    data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
+    result = call("fit", data, "--target", "level", "--out", out, "--max-time", "0", code=2)
+    assert "max_time" in result.stderr
+    assert not out.exists()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import numpy as np
@@ -142,7 +143,7 @@ class StopAfter(Reporter):
                 self.pressed = True
                 os.kill(os.getpid(), signal.SIGINT)
             # The main thread needs a moment to see it.
-            self.stopped.wait(30.0)
+            assert self.stopped.wait(30.0)
 
 
 class Slow(Reporter):
@@ -159,6 +160,15 @@ def check_is_first_part(cut: Sample, whole: Sample) -> None:
         np.testing.assert_array_equal(part.f, chain.f[: len(part)])
 
 
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a process in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_keeps_the_draws_of_an_unfinished_round(
     n_jobs: int, model: Model, monkeypatch: pytest.MonkeyPatch
@@ -250,6 +260,7 @@ def test_ctrl_c_reaches_threads() -> None:
     assert last[2] == "True"
 
 
+@pytest.mark.usefixtures("signals")
 def test_ctrl_c_before_any_draw_is_an_interrupt(model: Model) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_fixed(new_sample(model), Setup(model, report=StopAfter(1)), 240)
