@@ -33,6 +33,7 @@ REMEDY_ELSEWHERE = {
     "{} has no column {}{}",
     "Got {} = {}, expected {}: {}.",
     "Cannot read {}: {}",
+    "The chains have not converged: {}. {}",
 }
 
 

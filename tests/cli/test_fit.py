@@ -216,6 +216,6 @@ def test_a_time_limit_stops_a_run_that_can_go_on(tmp_path: Path) -> None:
 
 def test_a_time_limit_must_be_positive(tmp_path: Path) -> None:
     data, out = write_line(tmp_path / "data.csv"), tmp_path / "run"
-    result = call("fit", data, "--target", "level", "--out", out, "--max-time", "0", code=2)
+    result = call("fit", data, "--target", "level", "--out", out, "--max-time", "0", code=1)
     assert "max_time" in result.stderr
     assert not out.exists()
