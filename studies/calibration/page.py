@@ -26,9 +26,9 @@ TITLES = {
 COVERAGE_TITLE = "Coverage of intervals for a new observation"
 INTRODUCTION = f"""# Calibration
 
-Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), sigma2 half-Cauchy, and
-the sharpness, the relevances, and the probability of an outlier where they are inferred), then f, then data at 15 rows,
-which are not standardised. f comes from another route than the jump engine's: from the exact partition, or from a wide
+Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), or N(0, 3^2) where the
+sharpness is inferred, sigma2 half-Cauchy, and the sharpness, the relevances, and the probability of an outlier where they
+are inferred), then f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the exact partition, or from a wide
 network. (The blocked sampler uses the same partition, but draws in another way.) If a sampler is right, the rank of the
 true value among nearly independent posterior draws is uniform. The jump engine keeps {N_ATOMS:g} atoms on average, its
 default. Data with some |y| above {LARGEST_Y:g} are drawn again, and so are those whose sigma2 is below the floor that
