@@ -26,16 +26,16 @@ TITLES = {
 COVERAGE_TITLE = "Coverage of intervals for a new observation"
 INTRODUCTION = f"""# Calibration
 
-Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), or N(0, 3^2) where the
-sharpness is inferred, sigma2 half-Cauchy, and the sharpness, the relevances, and the probability of an outlier where they
-are inferred), then f, then data at 15 rows, which are not standardised. f comes from another route than the jump engine's: from the exact partition, or from a wide
-network. (The blocked sampler uses the same partition, but draws in another way.) If a sampler is right, the rank of the
-true value among nearly independent posterior draws is uniform. The jump engine keeps {N_ATOMS:g} atoms on average, its
-default. Data with some |y| above {LARGEST_Y:g} are drawn again, and so are those whose sigma2 is below the floor that
-the jump engine gives it for such y: its prior ends there. Both leave the ranks uniform. The largest step is the largest
-difference of f between rows that follow each other along the first input; the largest spike is the largest distance of
-an outlier from f plus noise. Ties are broken at random. `make sbc` writes this page; finished simulations are kept and
-not run again.
+Each simulation draws the parameters from the prior (alpha ~ U(0.5, 1.95), log nu ~ N(0, 1.5^2), or N(0, 3^2) where
+the sharpness is inferred, sigma2 half-Cauchy, and the sharpness, the relevances, and the probability of an outlier
+where they are inferred), then f, then data at 15 rows, which are not standardised. f comes from another route than
+the jump engine's: from the exact partition, or from a wide network. (The blocked sampler uses the same partition, but
+draws in another way.) If a sampler is right, the rank of the true value among nearly independent posterior draws is
+uniform. The jump engine keeps {N_ATOMS:g} atoms on average, its default. Data with some |y| above {LARGEST_Y:g} are
+drawn again, and so are those whose sigma2 is below the floor that the jump engine gives it for such y: its prior ends
+there. Both leave the ranks uniform. The largest step is the largest difference of f between rows that follow each
+other along the first input; the largest spike is the largest distance of an outlier from f plus noise. Ties are
+broken at random. `make sbc` writes this page; finished simulations are kept and not run again.
 
 The tables show p-values of uniformity: chi-square in 20 bins, Kolmogorov-Smirnov, and simultaneous bands around the
 distribution function of the ranks. The pictures show this function minus its diagonal, with the 95% band.
