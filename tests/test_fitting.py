@@ -13,8 +13,9 @@ import pytest
 
 from tests import fits
 from widestable import Posterior, StableRegressor, fitting, storage
+from widestable.diagnostics import Convergence
 from widestable.engine.draws import ChainDraws
-from widestable.engine.run import start
+from widestable.engine.run import Round, start
 from widestable.inputs import check_training
 from widestable.progress import Reporter
 
@@ -139,13 +140,28 @@ def test_r_hat_so_far_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "reporter", listening)
     assert [kept.sample for kept in run_nothing(posterior)] == [posterior.sample]
     run_nothing(replace(posterior, sample=start(posterior.sample.states)))
-    worst = posterior.convergence().rhat[: fitting.N_SUSPECTS].max()
-    assert told == [f"2 chains, R-hat {worst:.2f}", "2 chains, R-hat nan"]
+    found = posterior.convergence()
+    worst, least = found.rhat[: fitting.N_SUSPECTS].max(), found.ess[: fitting.N_SUSPECTS].min()
+    assert told == [f"R-hat {worst:.2f} (1.01 wanted), ESS {least:.0f} (400)", "2 chains"]
+
+
+def test_the_time_that_is_left_is_told_while_chains_converge() -> None:
+    """R-hat of 1.02 and 1000 kept sweeps of 1500 in ten seconds: as many again are missing."""
+    posterior = fits.line().posterior_
+    sample = replace(posterior.sample, converged=False, rounds=(Round(1000, posterior.sample.n_draws),), n_sweeps=1500)
+    found = Convergence(np.array([1.02]), np.array([500.0]))
+    assert fitting.n_missing(sample, found) == pytest.approx(1500.0)
+    assert fitting.likely_needed(sample, found) == " About 2,000 more sweeps per chain are likely needed."
+    lost = Convergence(np.array([1.5]), np.array([5.0]))
+    assert fitting.likely_needed(sample, lost) == ""
+    assert "fit with a larger max_sweeps" in fitting.remedy(sample, lost)
+    assert "fit with a larger n_sweeps" in fitting.remedy(replace(sample, converged=None), lost)
+    assert "The time was over after 1500 sweeps" in fitting.remedy(replace(sample, out_of_time=True), found)
 
 
 def test_r_hat_is_not_computed_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> float:
         raise AssertionError("computed")
 
-    monkeypatch.setattr(fitting, "_largest_rhat", fail)
+    monkeypatch.setattr(fitting, "_how_far", fail)
     assert len(run_nothing(fits.line().posterior_)) == 1
