@@ -16,13 +16,16 @@ from tests.engine.invariance import NOTHING
 from widestable.engine.chain import draw_atoms, make_chain, make_work, new_state
 from widestable.engine.draws import make_buffers
 from widestable.engine.kernel import Law
-from widestable.engine.model import Model, make_model
+from widestable.engine.model import Model, Priors, make_model
 from widestable.engine.moves.law import nothing_learned, update_law
 from widestable.engine.sweep import make_sweeps, rebuild
 from widestable.inputs import check_training
 from widestable.stable import log_remainder, log_scale_of_mark
 
 SIGMA2, N_ATOMS = 0.05, 5.0
+# Narrower than the defaults, so that a grid and draws from the prior reach what matters.
+LOG_NU_SD = 1.5
+PRIORS = Priors(log_nu_sd=LOG_NU_SD, relevance_scale=1.0)
 # Distribution functions are compared at these probabilities.
 LEVELS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 UNITS = pytest.mark.parametrize("is_smooth", [False, True], ids=["sign", "smooth"])
@@ -64,7 +67,7 @@ def on_a_grid(is_smooth: bool) -> Laws:
     edges = np.linspace(math.log(0.1), math.log(1000.0), 38)
     log_w = 0.5 * (edges[1:] + edges[:-1]) if is_smooth else np.array([math.inf])
     r, w, nu_k = (axis.ravel() for axis in np.meshgrid(log_r, log_w, log_nu, indexing="ij"))
-    log_weight = stats.norm.logpdf(r) + stats.norm.logpdf(nu_k, scale=1.5)
+    log_weight = stats.norm.logpdf(r) + stats.norm.logpdf(nu_k, scale=LOG_NU_SD)
     return Laws(r[:, None], w, nu_k, log_weight + (log_prior_log_sharpness(w) if is_smooth else 0.0))
 
 
@@ -75,7 +78,7 @@ def from_the_prior(m: int, d: int, is_smooth: bool, rng: np.random.Generator) ->
     ends = np.log([0.1, 1000.0])
     bump = stats.cauchy(0.3, 0.6)
     log_w = np.where(rng.random(m) < 0.5, rng.uniform(*ends, m), bump.ppf(rng.uniform(*bump.cdf(ends), m)))
-    return Laws(np.log(r), log_w if is_smooth else np.full(m, np.inf), 1.5 * rng.standard_normal(m), np.zeros(m))
+    return Laws(np.log(r), log_w if is_smooth else np.full(m, np.inf), LOG_NU_SD * rng.standard_normal(m), np.zeros(m))
 
 
 def weighted(
@@ -148,7 +151,7 @@ def target(laws: Laws, is_smooth: bool) -> Target:
 def small_model(X: np.ndarray, y: np.ndarray, alpha: float, is_smooth: bool) -> Model:
     infers: dict[str, Any] = {"sharpness": None if is_smooth else math.inf, "infer_relevance": True}
     data = check_training(X, y, standardize=False)
-    return make_model(data, alpha=alpha, nu=None, sigma2=SIGMA2, n_atoms=N_ATOMS, **infers)
+    return make_model(data, alpha=alpha, nu=None, sigma2=SIGMA2, n_atoms=N_ATOMS, priors=PRIORS, **infers)
 
 
 def run_chain(model: Model, alpha: float, first: Laws, n_visits: int, rng: np.random.Generator) -> Laws:
