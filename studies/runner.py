@@ -222,3 +222,10 @@ def _progress(total: int, progress: bool | None) -> Iterator[Callable[[Outcome],
 def _line(outcome: Outcome) -> str:
     state = f"{outcome.seconds:.1f} s" if outcome.error is None else f"failed ({outcome.error})"
     return f"{outcome.piece.name} {state}"
+
+
+def run_and_tell(run: Run, pieces: Sequence[Piece], cache: Path, n_jobs: int) -> None:
+    """Run what has no result yet, and print what failed."""
+    for outcome in run_all([(run, piece) for piece in pieces], Places(cache), n_jobs=n_jobs):
+        if outcome.error is not None:
+            print(f"{outcome.piece.name} failed: {outcome.error}", flush=True)

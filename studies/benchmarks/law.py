@@ -21,7 +21,7 @@ from studies.methods.ours import regressor
 from studies.methods.trees import bart, forest
 from studies.problems import FUNCTIONS, Problem, friedman, jump_and_slope, oblique, simulate
 from studies.results import Kept
-from studies.runner import Piece, Places, Result, Run, run_all
+from studies.runner import Piece, Result, run_and_tell
 from studies.sampling import compile_engine
 
 STUDY = "law"
@@ -84,10 +84,7 @@ def law(*words: int | str) -> None:
     """
     given = _parse([str(word) for word in words])
     pieces = plan(given)
-    jobs: list[tuple[Run, Piece]] = [(run_piece, piece) for piece in pieces]
-    for outcome in run_all(jobs, Places(given.cache), n_jobs=given.jobs):
-        if outcome.error is not None:
-            print(f"{outcome.piece.name} failed: {outcome.error}", flush=True)
+    run_and_tell(run_piece, pieces, given.cache, given.jobs)
     law_tables.show_all(Kept.of(given.cache, pieces), list(OURS))
 
 

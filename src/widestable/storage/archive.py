@@ -115,7 +115,7 @@ def _read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
         raise UnreadableFileError(f"it is damaged ({name} has a wrong size or is compressed); save the model again.")
     try:
         return archive.read(info)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError):
+    except (zipfile.BadZipFile, EOFError, RuntimeError):
         raise UnreadableFileError(
             f"it is damaged (the contents of {name} have changed); save the model again."
         ) from None
