@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from widestable.engine.chain import Chain, State, make_chain, make_work, start_state
+from widestable.engine.chain import Chain, State, Work, make_chain, make_work, new_state, start_state
 from widestable.engine.draws import Buffers, make_buffers
 from widestable.engine.kernel import Law, make_kernel
-from widestable.engine.model import Model
+from widestable.engine.model import Model, make_model
 from widestable.engine.run import Sample, Setup, finish, sample_fixed, sample_until_converged, start
 from widestable.engine.sweep import Plan, make_sweeps, rebuild
+from widestable.inputs import check_training
 
 FREE: dict[str, None] = {"alpha": None, "nu": None, "sigma2": None}
 
@@ -45,6 +47,30 @@ def sweep(
     out = make_buffers(model, n_sweeps // thin if thin else 0)
     plan = Plan() if plan is None else plan
     return make_sweeps(chain, model, plan, work, rng, n_sweeps, thin=thin, since_draw=0, adapt=False, out=out), out
+
+
+# --- A chain whose law may move --------------------------------------------------------------------------
+
+
+def some_data(rng: np.random.Generator, sharpness: float | None, d: int = 3, **changes: object) -> Model:
+    """Weighted and repeated rows, the last input constant."""
+    X = rng.standard_normal((9, d))
+    X[:, -1] = 0.4
+    X = np.vstack([X, X[:3]])
+    data = check_training(X, rng.standard_normal(12), rng.uniform(0.5, 2.0, 12), standardize=False)
+    infers: dict[str, Any] = {"sharpness": sharpness, "infer_relevance": True}
+    return make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=6, **infers)._replace(**changes)
+
+
+def some_chain(model: Model, sharpness: float, rng: np.random.Generator) -> tuple[Chain, Law, Work]:
+    """A chain whose system is fresh; two of its atoms coincide."""
+    d = model.X.shape[1]
+    law = Law(np.exp(rng.standard_normal(d)), sharpness)
+    h, log_mark = rng.standard_normal((6, d + 1)), math.log(6.0) + np.log(rng.random(6))
+    h[1] = -2.0 * h[0]
+    chain = make_chain(model, new_state(1.3, 0.2, -1.0, law, h, log_mark, rng))
+    work = make_work(model, chain.kernel)
+    return rebuild(chain, model, work), law, work
 
 
 # --- Several chains --------------------------------------------------------------------------------------

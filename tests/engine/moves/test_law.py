@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,11 +10,10 @@ import pytest
 from scipy import stats
 
 from tests import twins
-from tests.checks import P_VALUE, check_p_value
-from tests.engine.invariance import NOTHING, Case, Update, p_values
-from widestable import _jit
-from widestable.engine import law_density
-from widestable.engine.chain import Chain, Tuning, Work, make_chain, make_work, new_state
+from tests.checks import check_p_value
+from tests.engine.chains import some_chain, some_data
+from tests.engine.invariance import NOTHING, Case, p_values
+from widestable.engine.chain import new_state
 from widestable.engine.kernel import Law
 from widestable.engine.law import LOG_SHARPNESS_HIGH, LOG_SHARPNESS_LOW
 from widestable.engine.law_density import (
@@ -35,11 +29,8 @@ from widestable.engine.law_density import (
     slope_of_log_stretch,
     to_free,
 )
-from widestable.engine.model import Model, make_model
-from widestable.engine.moves import law as moves
 from widestable.engine.moves.law import nothing_learned, update_law
 from widestable.engine.sweep import rebuild
-from widestable.inputs import check_training
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder, log_scale_of_mark
 
@@ -81,189 +72,7 @@ def check_invariance(case: Case, n_replicates: int, rng: np.random.Generator) ->
         check_p_value(p_value, name, len(found))
 
 
-# --- Slips -----------------------------------------------------------------------------------------------
-
-QUIET, TIGHT = {"infer_sigma2": False}, {"log_nu_sd": 0.3}
-OF_SIGN, OF_SMOOTH, OF_SHARPNESS = (
-    Case(n_visits=4, d=2, **SIGN),
-    Case(n_visits=4, d=2, **SMOOTH),
-    Case(n_visits=4, smooth=True),
-)
-HELD_BY_SCALES = "is_held = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
-HELD_BY_MARKS = "np.exp(log_mark) < model.n_atoms * rng.uniform(low, high)"
-JACOBIAN = "log_jacobian = len(before) * float(np.log(scale).sum())"
-OF_RELEVANCE = "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)"
-DENSITY = "value = solve(covariance, model.row_y, units).value + _within(model, place)"
-PATH_RATIO = "log_ratio = found.log_density + log_jacobian + energy - 0.5 * float(momentum @ momentum)"
-PATH_JACOBIAN = "log_jacobian + float(np.log(stretch).sum())"
-# What a slip would make of a line of `moves/law.py` or of `law_density.py`.
-SLIPS = {
-    "no Jacobian, sign units": (OF_SIGN, JACOBIAN, "log_jacobian = 0.0"),
-    "no Jacobian, smooth units": (OF_SMOOTH, JACOBIAN, "log_jacobian = 0.0"),
-    "no prior ratio of held hyperplanes": (
-        OF_SMOOTH,
-        "log_jacobian += 0.5 * float((before**2).sum() - (moved**2).sum())",
-        "pass",
-    ),
-    "no Jacobian of the kept length": (OF_SIGN, "log_jacobian -= width * float(np.log(stretch).sum())", "pass"),
-    "length carried by sign units": (OF_SIGN, "moved /= stretch[:, None]", "pass"),
-    "no prior ratio of the relevance, sign units": (OF_SIGN, OF_RELEVANCE, "pass"),
-    "no prior ratio of the relevance, smooth units": (OF_SMOOTH, OF_RELEVANCE, "pass"),
-    "no prior ratio of the sharpness": (
-        OF_SHARPNESS,
-        "total += log_prior_log_sharpness(math.log(law.sharpness))",
-        "pass",
-    ),
-    "no prior ratio of nu": (
-        OF_SHARPNESS._replace(changes=TIGHT),
-        "value -= 0.5 * ((place.log_nu + log_diagonal) / model.log_nu_sd) ** 2",
-        "pass",
-    ),
-    "held by their hyperplanes, sign units": (OF_SIGN, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
-    "held by their hyperplanes, smooth units": (OF_SMOOTH, HELD_BY_SCALES, "is_held = place.h[:, 0] ** 2 > 1.0"),
-    "held by the sharpness after the move": (
-        OF_SHARPNESS,
-        HELD_BY_SCALES,
-        "is_held = np.full(log_mark.size, new.law.sharpness > 1.0)",
-    ),
-    "no likelihood, sign units": (OF_SIGN._replace(changes=QUIET), DENSITY, "value = 0.0"),
-    "no likelihood, smooth units": (
-        OF_SMOOTH._replace(changes=QUIET),
-        DENSITY,
-        "value = 0.0",
-    ),
-    "nu moved by the new law alone": (
-        OF_SHARPNESS,
-        "change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal",
-        "change = -view(model.X, new.law).log_diagonal",
-    ),
-    "hyperplanes left behind": (OF_SIGN, "chain.h[: chain.n_atoms] = place.h", "pass"),
-}
-# Slips in paths, noticed only where no correct steps of one number follow.
-SMOOTH_PATHS, SIGN_PATHS = (case._replace(n_visits=20) for case in (OF_SMOOTH, OF_SIGN))
-PATH_SLIPS = {
-    "no kinetic energy": (
-        SMOOTH_PATHS,
-        PATH_RATIO,
-        "log_ratio = found.log_density + log_jacobian + energy - 0.5 * active.size",
-    ),
-    "no Jacobian of held atoms in a path, smooth units": (
-        SMOOTH_PATHS,
-        PATH_JACOBIAN,
-        "float(np.log(stretch).sum())",
-    ),
-    "no Jacobian of held atoms in a path, sign units": (
-        SIGN_PATHS,
-        PATH_JACOBIAN,
-        "float(np.log(stretch).sum())",
-    ),
-    "no Jacobian of the free numbers": (SMOOTH_PATHS, PATH_JACOBIAN, "log_jacobian"),
-    "held by their hyperplanes in a path": (SMOOTH_PATHS, HELD_BY_MARKS, "place.h[:, 0] ** 2 > 1.0"),
-    "half a kick too many": (
-        SMOOTH_PATHS,
-        "free[active] += step * (factor @ momentum)",
-        "free[active] += step * (factor @ momentum) + 0.3 * step",
-    ),
-    "no prior of sigma2 in a path": (SMOOTH_PATHS, "value += log_prior_log_sigma2(place.log_sigma2)", "pass"),
-    "no floor of sigma2 in a path": (
-        SMOOTH_PATHS._replace(changes=FLOOR),
-        "model.infer_sigma2 and place.log_sigma2 < model.log_sigma2_floor",
-        "False",
-    ),
-    "alpha left behind": (SMOOTH_PATHS, "alpha=place.alpha", "alpha=chain.alpha"),
-}
-
-
-@contextmanager
-def compiling_in_memory() -> Iterator[None]:
-    """Keep code that holds a slip out of the cache on disk."""
-    kept = _jit.kernel
-    _jit.kernel = _jit.inner_kernel
-    try:
-        yield
-    finally:
-        _jit.kernel = kept
-
-
-def with_slip(right: str, wrong: str) -> Update:
-    """`update_law` of changed copies of its modules."""
-    sources = {module: Path(module.__file__).read_text(encoding="utf-8") for module in (law_density, moves)}
-    found = sum(source.count(right) for source in sources.values())
-    assert found == 1, f"{found} lines hold {right!r}: bring this test up to date"
-    with compiling_in_memory(), pytest.MonkeyPatch.context() as patch:
-        for original, source in sources.items():
-            copy = ModuleType(original.__name__)
-            copy.__package__ = original.__package__
-            patch.setitem(sys.modules, original.__name__, copy)
-            exec(compile(source.replace(right, wrong), "slip", "exec"), vars(copy))
-    update: Update = copy.update_law
-    return update
-
-
-def test_slips_can_be_planted() -> None:
-    for _, right, wrong in (SLIPS | PATH_SLIPS).values():
-        with_slip(right, wrong)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("slip", SLIPS)
-def test_a_slip_is_noticed(slip: str) -> None:
-    case, right, wrong = SLIPS[slip]
-    found = p_values(case, 1, 600, np.random.default_rng(20260101), with_slip(right, wrong))
-    assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
-
-
-def paths_alone(update: Any) -> Update:
-    """An `update_law` that makes one path and no steps; short steps of the path are accepted half of the time."""
-
-    def update_by_path(chain: Chain, model: Model, work: Work, law: Law, tuning: Tuning, *others: Any) -> Any:
-        log_step = np.full_like(tuning.log_step, math.log(0.12))
-        return update(chain, model, work, law, tuning._replace(log_step=log_step), *others)
-
-    update.__globals__["MAX_PROPOSALS"] = 0
-    return update_by_path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [SMOOTH_PATHS, SIGN_PATHS], ids=["smooth", "sign"])
-def test_paths_alone_are_invariant(case: Case) -> None:
-    """What the slips below are compared with."""
-    nothing_changed = with_slip("OF_SIGN_UNITS = 3", "OF_SIGN_UNITS = 3")
-    found = p_values(case, 1, 500, np.random.default_rng(20260101), paths_alone(nothing_changed))
-    for name, p_value in found.items():
-        check_p_value(p_value, name, len(found))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("slip", PATH_SLIPS)
-def test_a_slip_in_a_path_is_noticed(slip: str) -> None:
-    case, right, wrong = PATH_SLIPS[slip]
-    found = p_values(case, 1, 1500, np.random.default_rng(20260101), paths_alone(with_slip(right, wrong)))
-    assert min(found.values()) < P_VALUE / len(found), f"not noticed: {found}"
-
-
 # --- One proposal ----------------------------------------------------------------------------------------
-
-
-def some_data(rng: np.random.Generator, sharpness: float | None, d: int = 3) -> Model:
-    """Weighted and repeated rows, the last input constant."""
-    X = rng.standard_normal((9, d))
-    X[:, -1] = 0.4
-    X = np.vstack([X, X[:3]])
-    data = check_training(X, rng.standard_normal(12), rng.uniform(0.5, 2.0, 12), standardize=False)
-    infers: dict[str, Any] = {"sharpness": sharpness, "infer_relevance": True}
-    return make_model(data, alpha=None, nu=None, sigma2=None, n_atoms=6, **infers)
-
-
-def some_chain(model: Model, sharpness: float, rng: np.random.Generator) -> tuple[Chain, Law, Work]:
-    """A chain whose system is fresh; two of its atoms coincide."""
-    d = model.X.shape[1]
-    law = Law(np.exp(rng.standard_normal(d)), sharpness)
-    h, log_mark = rng.standard_normal((6, d + 1)), math.log(6.0) + np.log(rng.random(6))
-    h[1] = -2.0 * h[0]
-    chain = make_chain(model, new_state(1.3, 0.2, -1.0, law, h, log_mark, rng))
-    work = make_work(model, chain.kernel)
-    return rebuild(chain, model, work), law, work
 
 
 @SHARPNESS

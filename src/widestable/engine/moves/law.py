@@ -198,25 +198,48 @@ def propose_path(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
     factor = np.linalg.cholesky(tuning.covariance[which][np.ix_(active, active)])
     step = math.exp(tuning.log_step[which]) * rng.uniform(0.8, 1.2)
     momentum = rng.standard_normal(active.size)
-    energy = 0.5 * float(momentum @ momentum)
-    free, gradients, log_ratio = to_free(model, place.numbers), [], -math.inf
+    walked = walk(model, log_mark, place, held, step * factor, momentum, 1 + int(MAX_STEPS * rng.random()))
+    accepted = accept(rng, walked.log_ratio)
+    chain.tally[LAW_PATH] += (1, accepted)
+    probability = math.exp(min(walked.log_ratio, 0.0))
+    return Tried(walked.place if accepted else place, which, probability, walked.gradients)
+
+
+class Walked(NamedTuple):
+    """Where a path has led."""
+
+    place: Place
+    momentum: FloatArray  # at its end: with the opposite one, the same path leads back
+    log_ratio: float  # to accept it by; -inf if the path was given up
+    gradients: FloatArray  # (m, d + 4) those along the path
+
+
+def walk(
+    model: Model,
+    log_mark: FloatArray,
+    place: Place,
+    held: Held,
+    factor: FloatArray,
+    momentum: FloatArray,
+    n_steps: int,
+) -> Walked:
+    """Leapfrog steps through the free numbers that are inferred; `factor` turns a momentum into a change of them."""
+    active = _all_active(model)
+    free, gradients = to_free(model, place.numbers), []
     found, log_jacobian, gradient = _free_density_and_gradient(model, log_mark, place, held, free)
-    energy -= found.log_density + log_jacobian
-    for _ in range(1 + int(MAX_STEPS * rng.random())):
+    energy = 0.5 * float(momentum @ momentum) - (found.log_density + log_jacobian)
+    for _ in range(n_steps):
         gradients.append(gradient)
-        momentum = momentum + 0.5 * step * (factor.T @ gradient[active])
-        free[active] += step * (factor @ momentum)
+        momentum = momentum + 0.5 * (factor.T @ gradient[active])
+        free[active] += factor @ momentum
         if not np.abs(free).max() < FAR:
-            break
+            return Walked(found, momentum, -math.inf, np.array(gradients))
         found, log_jacobian, gradient = _free_density_and_gradient(model, log_mark, place, held, free)
         if found.log_density == -math.inf:
-            break
-        momentum = momentum + 0.5 * step * (factor.T @ gradient[active])
-    else:
-        log_ratio = found.log_density + log_jacobian + energy - 0.5 * float(momentum @ momentum)
-    accepted = accept(rng, log_ratio)
-    chain.tally[LAW_PATH] += (1, accepted)
-    return Tried(found if accepted else place, which, math.exp(min(log_ratio, 0.0)), np.array(gradients))
+            return Walked(found, momentum, -math.inf, np.array(gradients))
+        momentum = momentum + 0.5 * (factor.T @ gradient[active])
+    log_ratio = found.log_density + log_jacobian + energy - 0.5 * float(momentum @ momentum)
+    return Walked(found, momentum, log_ratio, np.array(gradients))
 
 
 def _free_density_and_gradient(
