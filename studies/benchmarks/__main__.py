@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from studies.benchmarks.atoms import atoms
 from studies.benchmarks.convergence import convergence
 from studies.benchmarks.growth import few_rows, law_rows, many_rows, predictions
 from studies.benchmarks.law import law
@@ -44,6 +45,7 @@ BENCHMARKS = {
         many_rows, "time and memory up to 100 000 rows, and effective samples per second there beside BART"
     ),
     "low_rank": Benchmark(low_rank, "what a remainder of low rank changes, beside the whole kernel"),
+    "atoms": Benchmark(atoms, "what fewer atoms change in the posterior of f, and what they save"),
     "engines": Benchmark(beside_published, "effective samples per second of the jump engine over Algorithm 1"),
     "law": Benchmark(law, "inferred relevance and sharpness beside equal relevance, Gaussian processes and trees"),
     "outliers": Benchmark(outliers, "noise with outliers beside normal noise, BART and a process with Student-t noise"),

@@ -31,10 +31,11 @@ HOLD_SPIKES = 128
 class Plan(NamedTuple):
     """How much of each move a sweep makes."""
 
-    n_parameters: int = 1  # rounds of alpha, nu and sigma2
+    n_parameters: int = 2  # rounds of alpha, nu and sigma2
     n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
-    n_rotations: int = 4  # of each atom that matters, per pass
+    n_rotations: int = 12  # of each atom that matters, per pass
+    n_smooth_rotations: int = 4  # the same for smooth units, where every rotation changes every row
     n_reflections: int = 1  # likewise
     n_pairs: int = 8  # common scales of near-parallel atoms
     n_pair_reflections: int = 8  # two atoms reflected in the same rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..._jit import inline_kernel
 from ..chain import REFLECTION, ROTATION
 from ..kernel import project
@@ -9,11 +11,8 @@ from ..loose import attach, detach, is_large
 from ..tree import has_tree
 from .accept import count
 from .reflection import reflect
-from .rotation import QUARTER_TURN, rotate
+from .rotation import SMALL_TURN, largest_turn, rotate
 from .scale import update_scale
-
-# Larger turns of an atom that matters flip many rows, which costs much and is hardly ever accepted.
-SMALL_TURN = 0.3
 
 
 @inline_kernel
@@ -24,11 +23,16 @@ def update_atom(chain, model, plan, work, rng, k):
     update_scale(chain, model, work.loose, rng, k)
     if not has_tree(kernel):
         project(chain.h[k], kernel.Z, work.loose.projection)
-    n_rotations, n_reflections, largest = 1, 0, QUARTER_TURN
+    n_rotations, n_reflections = 1, 0
     if is_large(chain, k):
-        n_rotations, n_reflections, largest = plan.n_rotations, plan.n_reflections, SMALL_TURN
-    for _ in range(n_rotations):
-        count(chain, ROTATION, rotate(chain, model, work, rng, k, largest))
+        n_rotations, n_reflections = plan.n_rotations, plan.n_reflections
+        if not math.isinf(kernel.sharpness):
+            n_rotations = plan.n_smooth_rotations
+    largest = largest_turn(chain, k)
+    for r in range(n_rotations):
+        # The first turn may be larger than what is accepted as a rule: an atom may have to leave a poor place.
+        turn = max(largest, SMALL_TURN) if r == 0 else largest
+        count(chain, ROTATION, rotate(chain, model, work, rng, k, turn))
     # Reflections look at every row, so they are left out where rows are many.
     if kernel.Z.shape[0] > 0 and not has_tree(kernel):
         for _ in range(n_reflections):

@@ -28,12 +28,12 @@ def is_possible(chain, model):
 
 @inner_kernel
 def closeness(chain, k, i):
-    """1 / (|h.z_i| / (|h| |z_i|) + 0.02) of atom k and row i."""
+    """1 / (|h.z_i| / (|h| |z_i|) + 0.02)^2 of atom k and row i."""
     product, norm2 = 0.0, 0.0
     for j in range(chain.h.shape[1]):
         product += chain.h[k, j] * chain.kernel.Z[i, j]
         norm2 += chain.h[k, j] ** 2
-    return 1.0 / (abs(product) / (math.sqrt(norm2) * chain.kernel.row_norm[i]) + NEAR)
+    return 1.0 / (abs(product) / (math.sqrt(norm2) * chain.kernel.row_norm[i]) + NEAR) ** 2
 
 
 @inner_kernel

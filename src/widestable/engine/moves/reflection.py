@@ -15,10 +15,10 @@ NEAR = 0.02
 
 @inner_kernel
 def nearness(projection, row_norm, norm, weights):
-    """Fill weights_i = 1 / (|h.z_i| / (|h| |z_i|) + 0.02) and return their sum."""
+    """Fill weights_i = 1 / (|h.z_i| / (|h| |z_i|) + 0.02)^2 and return their sum."""
     total = 0.0
     for i in range(projection.size):
-        weights[i] = 1.0 / (abs(projection[i]) / (norm * row_norm[i]) + NEAR)
+        weights[i] = 1.0 / (abs(projection[i]) / (norm * row_norm[i]) + NEAR) ** 2
         total += weights[i]
     return total
 
