@@ -32,6 +32,7 @@ from widestable.engine.start import (
     optimum_of_equal_relevance,
     spread,
     thin_rows,
+    wake_inputs,
 )
 from widestable.inputs import TrainingData, check_training
 from widestable.network import arcsine_kernel
@@ -107,6 +108,18 @@ def finite_differences(theta: np.ndarray, rows: Rows, known: Known, step: float 
 def check_gradient(theta: np.ndarray, rows: Rows, known: Known) -> None:
     gradient = log_posterior(theta, rows, known, Scales(1.2, 0.9))[1]
     np.testing.assert_allclose(gradient, finite_differences(theta, rows, known), rtol=1e-6, atol=1e-6)
+
+
+def test_an_input_that_a_search_missed_is_found(rng: np.random.Generator) -> None:
+    """The third input of Friedman's function acts evenly to both sides of its mean: ignored, it has no gradient."""
+    rows, scales = rows_of(friedman(80, 6, rng)), Scales()
+    found = gaussian_limit_optima(rows, SMOOTH, scales, rng)[0]
+    asleep = np.where(np.isin(np.arange(6), [2, 3]), -8.0, found.log_relevance)
+    value = log_posterior(np.array([*asleep, *found[1:4]]), rows, SMOOTH, scales)[0]
+    assert value < found.log_posterior - 20.0
+    woken = wake_inputs(found._replace(log_relevance=asleep, log_posterior=value), rows, SMOOTH, scales)
+    np.testing.assert_allclose(woken.log_posterior, found.log_posterior, atol=0.5)
+    np.testing.assert_allclose(woken.log_relevance[2:4], found.log_relevance[2:4], atol=0.5)
 
 
 @UNITS

@@ -41,6 +41,9 @@ SHARPNESS_STARTS = (2.0, 0.5, 20.0)
 SIGMA2_START = 0.1
 # Relevance of the other inputs where a search starts with one that dominates.
 DOMINATED = 0.1
+# An input with less than this part of the largest relevance is ignored. It is tried at these parts, in logs; so many of
+# the trials are followed up, and a gain in the log posterior below this ends the search.
+IGNORED, LOG_WOKEN, N_WOKEN, LEAST_GAIN = 0.2, (0.0, math.log(0.3)), 3, 1.0
 # Optima no parameter of which differs by more are one optimum, found twice.
 SAME = 0.2
 # An optimum so much below the best in the log posterior is a trap, also if alpha < 2 judges differently.
@@ -104,6 +107,7 @@ def gaussian_limit_optima(
     with one_blas_thread():
         starts = choose_starts(few, known, scales, rng, n_starts)
         optima = distinct(climb(start, few, known, scales) for start in starts)
+        optima = distinct([wake_inputs(optima[0], few, known, scales), *optima])
         if len(few.y) < len(rows.y):
             optima = distinct(climb(as_vector(optimum), rows, known, scales) for optimum in optima[:MAX_OPTIMA])
     return optima
@@ -226,6 +230,31 @@ def climb(start: FloatArray, rows: Rows, known: Known, scales: Scales) -> Optimu
         theta[is_free] = minimize(loss, free, jac=True, method="L-BFGS-B", bounds=bounds[is_free], options=options).x
     value = log_posterior(theta, rows, known, scales)[0]
     return Optimum(theta[:d], theta[LOG_SHARPNESS], theta[LOG_NU], theta[LOG_SIGMA2], value)
+
+
+def wake_inputs(optimum: Optimum, rows: Rows, known: Known, scales: Scales) -> Optimum:
+    """Give inputs that an optimum ignores the relevance of those that it uses, one at a time, while that helps.
+
+    An input that acts on its own, and evenly to both sides of its mean, has next to no gradient where it is ignored, so
+    searches among many inputs miss it.
+    """
+    if known.log_relevance is not None:
+        return optimum
+    while True:
+        largest = optimum.log_relevance.max()
+        asleep = np.flatnonzero(optimum.log_relevance < largest + math.log(IGNORED))
+        starts = [_with_relevance(optimum, j, largest + log_part) for j in asleep for log_part in LOG_WOKEN]
+        starts.sort(key=lambda start: -log_posterior(start, rows, known, scales)[0])
+        better = distinct([optimum, *(climb(start, rows, known, scales) for start in starts[:N_WOKEN])])[0]
+        if better.log_posterior < optimum.log_posterior + LEAST_GAIN:
+            return optimum
+        optimum = better
+
+
+def _with_relevance(optimum: Optimum, j: int, log_relevance: float) -> FloatArray:
+    start = as_vector(optimum)
+    start[j] = log_relevance
+    return start
 
 
 def _range_of_log_sigma2(floor: float) -> tuple[float, float]:
