@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # The defaults of StableRegressor: what users run is what is studied.
-N_ATOMS = 30.0
+N_ATOMS = 15.0
 PRIORS = model.Priors()
 
 

@@ -124,7 +124,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         relevance: Any = "equal",
         noise: str = "normal",
         priors: dict[str, Any] | None = None,
-        n_atoms: float = 30,
+        n_atoms: float = 15,
         standardize: bool = True,
         n_chains: int = 4,
         n_sweeps: int | None = None,

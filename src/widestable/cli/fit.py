@@ -81,7 +81,7 @@ def fit(
     sharpness: Sharpness = None,
     relevance: Relevance = None,
     noise: Noise = "normal",
-    atoms: Atoms = 30.0,
+    atoms: Atoms = 15.0,
     standardize: Standardize = True,
     chains: Chains = 4,
     sweeps: Sweeps = None,
