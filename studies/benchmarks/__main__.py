@@ -32,7 +32,8 @@ class Benchmark(NamedTuple):
 BENCHMARKS = {
     "growth": Benchmark(few_rows, "time and memory of a sweep as the number of rows doubles"),
     "convergence": Benchmark(
-        convergence, "sweeps, R-hat, ESS and errors on every problem, beside BART, a Gaussian process and a forest"
+        convergence,
+        "time to convergence and CRPS over time on every problem, beside BART and a Gaussian process",
     ),
     "bart": Benchmark(beside_bart, "time to convergence beside four BART chains on real estate, and on three jumps"),
     "plans": Benchmark(blends, "which blend of moves gives the most effective samples per second"),
