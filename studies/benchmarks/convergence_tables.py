@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,7 @@ def draw(kept: Kept, path: Path) -> None:
     Faint lines are the seeds themselves.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     problems = list(dict.fromkeys(piece.data for piece, _ in kept.found))
     methods = list(dict.fromkeys(piece.method for piece, _ in kept.found))
@@ -103,12 +105,16 @@ def draw(kept: Kept, path: Path) -> None:
     n_down = -(-len(problems) // n_across)
     figure = Figure(figsize=(PANEL_WIDTH * n_across, PANEL_HEIGHT * n_down + 0.6), layout="constrained")
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
+    colours = dict(zip(dict.fromkeys(map(_base, methods)), cycle(COLOURS), strict=False))
     lines: dict[str, Any] = {}
     for panel, problem in zip(panels, problems, strict=False):
-        for method, colour in zip(methods, _colours(len(methods)), strict=True):
-            if line := _draw_line(panel, _results(kept, problem, method), method, colour):
+        for method in methods:
+            if line := _draw_line(panel, _results(kept, problem, method), method, colours[_base(method)]):
                 lines[method] = line
         panel.set(xscale="log", title=problem, xlabel="processor seconds, 4 chains", ylabel="CRPS")
+        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.xaxis.set_major_formatter("{x:g}")
+        panel.xaxis.set_minor_formatter("")
     for panel in panels[len(problems) :]:
         panel.set_axis_off()
     figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=min(len(lines), 6) or 1)
@@ -116,8 +122,9 @@ def draw(kept: Kept, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _colours(n: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(n)]
+def _base(method: str) -> str:
+    """Return the method without the name of its source tree: both have the same colour."""
+    return method.split("@")[0]
 
 
 def _draw_line(panel: Any, results: list[Result], method: str, colour: str) -> Any:
@@ -129,7 +136,7 @@ def _draw_line(panel: Any, results: list[Result], method: str, colour: str) -> A
         panel.plot(curve["seconds"], curve["crps"], color=colour, linewidth=0.6, alpha=0.35)
     times = sorted({t for curve in curves for t in curve["seconds"]})
     middle = np.median([crps_at(curve, times) for curve in curves], axis=0)
-    (line,) = panel.plot(times, middle, color=colour, linewidth=1.8, linestyle="--" if "@" in method else "-")
+    (line,) = panel.plot(times, middle, color=colour, linewidth=1.8, linestyle="-" if method == _base(method) else "--")
     for result in results:
         if result["converged"]:
             panel.plot(result["curve"]["seconds"][-1], result["curve"]["crps"][-1], "o", color=colour, markersize=4)
