@@ -15,7 +15,8 @@ from widestable.inputs import check_training, spread_indices
 
 # A run is looked at after 1/4 s and then whenever its time has grown by a fifth: four times while it doubles.
 FIRST, RATIO = 0.25, 2.0**0.25
-FEW = 10
+# The shortest stretch: with many rows a few iterations of NUTS take minutes.
+FEW = 2
 # The engine stores f at no more rows; these are an even selection of those.
 MAX_STORED, MAX_JUDGED = 500, 200
 

@@ -91,8 +91,8 @@ OTHERS = {
     "stochtree": Method(StochtreeRun, {}, "stochtree"),
     "bartz": Method(BartzRun, {}, "bartz"),
     "pymc_bart": Method(PymcRun, {}, "pymc_bart"),
-    # Its steps take O(n^3), and its squared distances n^2 d numbers.
-    "gp": Method(GaussianProcessRun, {}, "numpyro", 2000),
+    # A gradient takes O(n^3), 0.8 s with 1500 rows, and the steps of adaptation need thousands of them.
+    "gp": Method(GaussianProcessRun, {}, "numpyro", 1000),
 }
 METHODS = OURS | OTHERS
 

@@ -215,7 +215,7 @@ def test_what_cannot_be_run_is_left_out_with_a_line(
     ]
     told = capsys.readouterr().out
     assert "sp500 skipped: There is no sp500.csv" in told
-    assert "gp skipped on rows10000: it is for at most 2000 rows" in told
+    assert "gp skipped on rows10000: it is for at most 1000 rows" in told
     assert "bartz skipped: bartz is missing" in told
     assert len({piece.file_name for piece in pieces}) == len(pieces) == 18
 
