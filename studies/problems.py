@@ -259,6 +259,33 @@ def jump_and_slope(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
     return _with_new_rows(X, y, rng.standard_normal((n_new, d)), truth, NOISE_SD, rng)
 
 
+def two_jumps_and_slope(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return a slope of 2 along the first input plus two jumps, with rows from N(0, I).
+
+    The first jump, of size 5, is across the diagonal of all inputs; the second, of size 3, is along the second input.
+
+    Parameters
+    ----------
+    n, d, seed, n_new : int
+        As for `oblique`.
+
+    Examples
+    --------
+    >>> problem = two_jumps_and_slope(60, 4, n_new=2)
+    >>> problem.X.shape, problem.y_new.shape
+    ((60, 4), (20, 2))
+    """
+    rng = np.random.default_rng([seed, 3])
+    X = rng.standard_normal((n, d))
+
+    def truth(X: Floats) -> Floats:
+        jumps = 5.0 * (X.sum(axis=1) / np.sqrt(d) > 0.2) + 3.0 * (X[:, 1] > -0.3)
+        return np.asarray(jumps + 2.0 * X[:, 0])
+
+    y = truth(X) + NOISE_SD * rng.standard_normal(n)
+    return _with_new_rows(X, y, rng.standard_normal((n_new, d)), truth, NOISE_SD, rng)
+
+
 def friedman(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
     """Return Friedman's first function: rows uniform on the unit cube, five inputs that matter, noise of s.d. 1.
 

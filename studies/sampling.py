@@ -28,6 +28,7 @@ from widestable.stable import log_remainder
 
 __all__ = [
     "PRIORS",
+    "WARM_UP",
     "Chains",
     "Draw",
     "Fixed",
@@ -42,6 +43,7 @@ __all__ = [
     "each_draw",
     "fit",
     "low_rank_kernel",
+    "observations_at",
     "start",
     "thinned",
 ]
@@ -49,6 +51,7 @@ __all__ = [
 # The defaults of StableRegressor: what users run is what is studied.
 N_ATOMS = 15.0
 PRIORS = model.Priors()
+WARM_UP = run.WARM_UP
 
 
 def draw_spikes(n: int, rng: np.random.Generator) -> tuple[float, Floats]:
@@ -122,6 +125,10 @@ class Chains:
         sample = self.at.sample if thin is None else replace(self.at.sample, thin=thin)
         return self._with(run.extend(sample, self.setup, n_sweeps))
 
+    def forget(self) -> Chains:
+        """Drop early stretches and thin the draws, as a run until convergence does: the last two thirds are kept."""
+        return self._with(run._forget(self.at.sample))
+
     def run(self, n_sweeps: int) -> Chains:
         """Run as `StableRegressor(n_sweeps=...)` does, a third of it warm-up."""
         return self._with(_last(run.sample_fixed(self.at.sample, self.setup, n_sweeps)))
@@ -177,8 +184,10 @@ def start(
     plan : Plan or None
         How much of each move a sweep makes; the default plan if None.
     **settings : Any
-        Other parameters of the regressor: `n_atoms`, `sharpness`, `relevance` and `priors`.
+        Other parameters of the regressor: `n_atoms`, `sharpness` (also "inf"), `relevance`, `noise` and `priors`.
     """
+    if settings.get("sharpness") == "inf":
+        settings["sharpness"] = np.inf
     # The regressor takes variances in squared units of y.
     units = Fixed(1.0, data.scaling.y_scale**2, data.scaling.y_scale**2)._asdict()
     settings |= {name: None if v is None else v * units[name] for name, v in fixed._asdict().items()}
@@ -260,6 +269,28 @@ def draws_at(posterior: Posterior, X_new: Floats, rng: np.random.Generator) -> F
     mean, sd = components.components(source, rows, False)
     f = mean + sd * rng.standard_normal(sd.shape)
     return unscale_outputs(f.T, posterior.data.scaling).reshape(*posterior.sigma2.shape, len(rows))
+
+
+def observations_at(posterior: Posterior, X_new: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw new observations at each new row separately, outliers among them, shape (n_draws, m).
+
+    They come from the mixture of the regressor's predictions; each of its components gets its share of the draws.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    X_new : ndarray of shape (m, d)
+        Rows in the user's units.
+    n_draws : int
+    rng : numpy.random.Generator
+    """
+    mean, sd, weight = components.observed(posterior._source, posterior.scale_rows(X_new))
+    share = np.cumsum(weight) / weight.sum()
+    chosen = np.searchsorted(share, (np.arange(n_draws) + rng.random()) / n_draws)
+    # Rounding may leave the last share just below 1.
+    chosen = np.minimum(chosen, weight.size - 1)
+    y = mean[:, chosen] + sd[:, chosen] * rng.standard_normal((len(mean), n_draws))
+    return unscale_outputs(y.T, posterior.data.scaling)
 
 
 def low_rank_kernel(data: TrainingData, n_landmarks: int) -> Floats:

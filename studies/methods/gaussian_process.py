@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from studies.forecasts import Forecast, Scaled, from_draws, from_normal, from_observations, scale
 from studies.methods.jax_setup import prepare_jax
-from studies.problems import Floats
+from studies.methods.running import N_CHAINS, N_WARM, Indices, Records, quantiles_from, spread
+from studies.problems import Floats, Problem
 from widestable.diagnostics import convergence
 from widestable.inputs import TrainingData, check_training
 
@@ -127,14 +129,23 @@ def gp_bayes(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n
 
 def _sample(data: TrainingData, seed: int, n_chains: int, n_warm: int, n_keep: int) -> dict[str, Floats]:
     """Draw the parameters, leading axes (chain, draw); chains start at random near the middle of the prior."""
-    jax = prepare_jax()
-    r2 = (data.X[:, None, :] - data.X[None, :, :]) ** 2
-    arrays = r2, data.y, 1.0 / data.weight, data.n_observations - len(data.y), data.ss_within
-    starts = 0.5 * np.random.default_rng(seed).standard_normal((n_chains, 2 + data.X.shape[1]))
-    keys = jax.random.split(jax.random.PRNGKey(seed), n_chains)
+    arrays, keys, starts = _arrays(data), *_starts(data, seed, n_chains)
     run = _compiled_chain(_potential, n_warm, n_keep)
     z = np.stack([np.asarray(run(key, start, *arrays)) for key, start in zip(keys, starts, strict=True)])
     return {"amplitude": np.exp(z[:, :, 0]), "noise": np.exp(z[:, :, 1]), "length": np.exp(z[:, :, 2:])}
+
+
+def _arrays(data: TrainingData) -> tuple[Any, ...]:
+    """Return what `_potential` needs of the data."""
+    r2 = (data.X[:, None, :] - data.X[None, :, :]) ** 2
+    return r2, data.y, 1.0 / data.weight, data.n_observations - len(data.y), data.ss_within
+
+
+def _starts(data: TrainingData, seed: int, n_chains: int) -> tuple[Any, Floats]:
+    """Return a key and a starting point of each chain."""
+    jax = prepare_jax()
+    starts = 0.5 * np.random.default_rng(seed).standard_normal((n_chains, 2 + data.X.shape[1]))
+    return jax.random.split(jax.random.PRNGKey(seed), n_chains), starts
 
 
 @functools.cache
@@ -178,6 +189,71 @@ def _potential(data: tuple[Any, ...], z: Any) -> Any:
     # Half-normal(1) densities of amplitude and noise with the Jacobian of the logarithm; log-normal lengths.
     minus_log_prior = 0.5 * (amplitude**2 + noise**2) - z[0] - z[1] + 0.5 * (log_length**2).sum()
     return minus_log_likelihood + within + minus_log_prior
+
+
+class GaussianProcessRun:
+    """The chains of `gp_bayes` step by step. Drawing f at the judged rows counts as part of sampling.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : ndarray of int
+        Training rows at which f is judged.
+    seed : int
+    """
+
+    def __init__(self, problem: Problem, rows: Indices, seed: int) -> None:
+        self.n_iterations, self.seconds = 0, 0.0
+        self._data = scale(problem.X, problem.y, problem.X_new)
+        self._records, self._rng = Records(), np.random.default_rng([seed, 1])
+        merged = check_training(self._data.X, self._data.y, standardize=False)
+        self._rows, self._judged = Rows(merged.X, merged.y, merged.weight), self._data.X[rows]
+        self._arrays, keys, starts = _arrays(merged), *_starts(merged, seed, N_CHAINS)
+        begin, self._step = _compile_steps(keys[0], starts[0], self._arrays)
+        started = time.process_time()
+        self._states = [begin(key, start, *self._arrays) for key, start in zip(keys, starts, strict=True)]
+        self.seconds += time.process_time() - started
+
+    def advance(self, n_iterations: int) -> None:
+        """Make steps of NUTS, the first 300 of each chain with adaptation."""
+        started = time.process_time()
+        for _ in range(n_iterations):
+            self._states = [self._step(state, *self._arrays) for state in self._states]
+            self.n_iterations += 1
+            if self.n_iterations > N_WARM and self.n_iterations % self._records.every == 0:
+                z = np.array([np.exp(np.asarray(state.z)) for state in self._states])
+                draws = [Parameters(row[0], row[2:], row[1]) for row in z]
+                f = np.array([_draw_f(self._rows, self._judged, draw, self._rng) for draw in draws])
+                self._records.add(self.n_iterations, (f, draws))
+        self.seconds += time.process_time() - started
+
+    def f(self) -> Floats:
+        """Return f at the judged rows, (chains, draws, rows)."""
+        kept = self._records.since_third(self.n_iterations)
+        return np.stack([f for f, _ in kept], axis=1) if kept else np.empty((N_CHAINS, 0, len(self._judged)))
+
+    def quantiles(self) -> Floats:
+        """Return quantiles of a new observation at LEVELS, (m, 100)."""
+        shown = [draw for _, draws in spread(self._records.since_third(self.n_iterations)) for draw in draws]
+        rng = np.random.default_rng(self.n_iterations)
+        f = np.array([_draw_f(self._rows, self._data.X_new, draw, rng) for draw in shown])
+        found = quantiles_from(f, np.array([draw.noise for draw in shown]), rng)
+        return self._data.y_mean + self._data.y_scale * found
+
+
+def _compile_steps(key: Any, start: Floats, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return compiled (key, start, data) -> state and (state, data) -> state. Nothing is run."""
+    import jax
+    from numpyro.infer.hmc import hmc
+
+    start_kernel, sample_kernel = hmc(potential_fn_gen=lambda *data: functools.partial(_potential, data), algo="NUTS")
+
+    def begin(key: Any, start: Any, *data: Any) -> Any:
+        return start_kernel(start, N_WARM, model_args=data, rng_key=key, target_accept_prob=0.9, dense_mass=True)
+
+    first = jax.jit(begin).lower(key, start, *arrays)
+    step = jax.jit(lambda state, *data: sample_kernel(state, data)).lower(first.out_info, *arrays)
+    return first.compile(), step.compile()
 
 
 # --- Student-t noise -------------------------------------------------------------------------------------

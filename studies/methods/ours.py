@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, from_draws, judge_mixing
-from studies.problems import Floats
-from studies.sampling import draws_at, fit, thinned
+from studies.methods.running import N_CHAINS, N_OBSERVED, N_SHOWN, Indices
+from studies.problems import Floats, Problem
+from studies.sampling import WARM_UP, compile_engine, draws_at, fit, observations_at, start, thinned
 from widestable import Posterior
 from widestable.diagnostics import Convergence
 from widestable.exact import posterior_predictive
+from widestable.inputs import check_training, spread_indices
 
 # Settings of a search that are not settings of a fit.
 SEARCH = ("alphas", "nus", "n_folds", "search_sweeps")
 # Draws of each chain that show how f mixes at new rows, where every draw has a law of hyperplanes of its own.
-N_SHOWN = 128
+N_DRAWN = 128
 # (X, y, X_new, alpha, nu) -> point predictions.
 Predict = Callable[[Floats, Floats, Floats, float, float], Floats]
 
@@ -41,7 +43,7 @@ def jumps(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Fo
     fixed |= _choose_by_jumps(X, y, seed, settings)
     model = fit(X, y, seed, **fixed)
     posterior = model.posterior_
-    shown = thinned(posterior, N_SHOWN) if {"sharpness", "relevance"} & set(posterior.inferred) else posterior
+    shown = thinned(posterior, N_DRAWN) if {"sharpness", "relevance"} & set(posterior.inferred) else posterior
     f = draws_at(shown, X_new, np.random.default_rng([seed, 1]))
     forecast = from_draws(f, np.sqrt(shown.sigma2), np.random.default_rng([seed, 2]))
     info = {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}
@@ -73,6 +75,53 @@ def regressor(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
     split = LEVELS.size
     n_iterations = len(posterior.sigma2) * n_sweeps
     return Forecast(model.predict(X_new), quantiles[:, :split], quantiles[:, split:], None, n_iterations, info)
+
+
+class OurRun:
+    """The chains of StableRegressor in stretches: 512 sweeps to warm up, then draws, of which two thirds are kept.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : ndarray of int
+        Training rows at which f is judged: an even selection of the rows at which draws of f are stored.
+    seed : int
+    **settings : Any
+        Parameters of StableRegressor.
+    """
+
+    def __init__(self, problem: Problem, rows: Indices, seed: int, **settings: Any) -> None:
+        compile_engine()
+        self._X_new, self._n_rows = problem.X_new, len(rows)
+        started = time.process_time()
+        data = check_training(problem.X, problem.y, robust=settings.get("noise") == "outliers")
+        self._chains = start(data, n_chains=N_CHAINS, seed=seed, **settings)
+        self.seconds = time.process_time() - started
+
+    @property
+    def n_iterations(self) -> int:
+        """Sweeps of each chain."""
+        return self._chains.n_sweeps
+
+    def advance(self, n_iterations: int) -> None:
+        """Make sweeps; the warm-up is made at once, before the first of them."""
+        started = time.process_time()
+        if self._chains.n_sweeps == 0:
+            self._chains = self._chains.warm_up(WARM_UP)
+        thin = self._chains.at.sample.thin
+        self._chains = self._chains.extend(-(-n_iterations // thin) * thin).forget()
+        self.seconds += time.process_time() - started
+
+    def f(self) -> Floats:
+        """Return f at the judged rows, (chains, draws, rows)."""
+        f = self._chains.posterior().f
+        return f[:, :, spread_indices(f.shape[2], self._n_rows)]
+
+    def quantiles(self) -> Floats:
+        """Return quantiles of a new observation at LEVELS, (m, 100), from draws of the mixture that users see."""
+        shown = thinned(self._chains.posterior(), N_SHOWN)
+        y = observations_at(shown, self._X_new, N_OBSERVED, np.random.default_rng(self.n_iterations))
+        return np.asarray(np.quantile(y, LEVELS, axis=0).T)
 
 
 def mixing_by_part(posterior: Posterior) -> dict[str, Mixing]:

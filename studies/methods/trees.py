@@ -25,16 +25,18 @@ def bart(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_war
     return data.undo(replace(forecast, n_iterations=n_chains * (N_GROWN + n_warm + n_keep)))
 
 
-def sample_bart(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int, n_warm: int, n_keep: int) -> Any:
+def sample_bart(
+    X: Floats, y: Floats, X_new: Floats | None, seed: int, *, n_chains: int, n_warm: int, n_keep: int, thin: int = 1
+) -> Any:
     """Return a stochtree model after sampling on one thread; chains start from grown forests.
 
     Parameters
     ----------
     X, y, X_new : ndarray
-        Data in the units that the trees should see.
+        Data in the units that the trees should see; no new rows if None.
     seed : int
-    n_chains, n_warm, n_keep : int
-        Chains, and draws of each to drop and to keep.
+    n_chains, n_warm, n_keep, thin : int
+        Chains, draws of each to drop and to keep, and iterations per draw that is kept.
     """
     from stochtree import BARTModel
 
@@ -46,7 +48,7 @@ def sample_bart(X: Floats, y: Floats, X_new: Floats, seed: int, *, n_chains: int
         num_gfr=N_GROWN,
         num_burnin=n_warm,
         num_mcmc=n_keep,
-        general_params={"num_chains": n_chains, "num_threads": 1, "random_seed": seed},
+        general_params={"num_chains": n_chains, "num_threads": 1, "random_seed": seed, "keep_every": thin},
     )
     return model
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDIES = sorted((ROOT / "studies").rglob("*.py"))
 WITH_EXAMPLES = [path for path in STUDIES if ">>> " in path.read_text(encoding="utf-8")]
 # Optional libraries that take seconds to import.
-HEAVY = {"jax", "numpyro", "stochtree", "pooch", "openpyxl"}
+HEAVY = {"jax", "numpyro", "stochtree", "bartz", "equinox", "pymc", "pymc_bart", "pooch", "openpyxl"}
 
 
 def imported(path: Path, *, in_functions: bool = True) -> set[str]:

@@ -1,0 +1,115 @@
+"""Follow a run until it has converged or its time is used up: R-hat, ESS and CRPS at geometric times."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from studies.forecasts import crps, judge_mixing
+from studies.methods.running import N_CHAINS, Indices, Run
+from studies.problems import Problem
+from widestable.diagnostics import LEAST_DRAWS, MAX_RHAT, TARGET_ESS, convergence
+from widestable.inputs import check_training, spread_indices
+
+# A run is looked at after 1/4 s and then whenever its time has grown by a fifth: four times while it doubles.
+FIRST, RATIO = 0.25, 2.0**0.25
+# The shortest stretch: with many rows a few iterations of NUTS take minutes.
+FEW = 2
+# The engine stores f at no more rows; these are an even selection of those.
+MAX_STORED, MAX_JUDGED = 500, 200
+
+
+class Point(NamedTuple):
+    """A run at one time."""
+
+    seconds: float
+    n_iterations: int  # of each chain
+    rhat: float  # the largest over the judged rows
+    ess: float  # the smallest
+    ess_tenth: float  # of the slowest tenth of the rows
+    crps: float  # of the held-out data
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether f has R-hat <= 1.01 and ESS >= 400 at every judged row."""
+        return self.rhat <= MAX_RHAT and self.ess >= TARGET_ESS
+
+
+def judged_rows(problem: Problem) -> Indices:
+    """Return which training rows convergence is judged at: all distinct ones, or 200 that are spread over them."""
+    place = check_training(problem.X, problem.y).index
+    n_distinct = int(place.max()) + 1
+    stored = spread_indices(n_distinct, MAX_STORED)
+    judged = stored[spread_indices(stored.size, MAX_JUDGED)]
+    _, first = np.unique(place, return_index=True)
+    return np.asarray(first[judged])
+
+
+def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
+    """Let a run go on and look at it at geometric times.
+
+    Parameters
+    ----------
+    run : Run
+        Which has not made any iterations.
+    problem : Problem
+        Has the held-out data.
+    budget : float
+        Processor seconds. The last stretch is planned to end with them, so they may be exceeded by little.
+
+    Returns
+    -------
+    dict
+        `curve`, one list per field of Point; `converged`; `run_seconds` and `n_iterations` at the end; and
+        `seconds_per_sweep` of one chain, without what came before the first look.
+    """
+    points: list[Point] = []
+    run.advance(FEW)
+    first = run.seconds, run.n_iterations
+    while True:
+        f = run.f()
+        if f.shape[1] >= LEAST_DRAWS:
+            points.append(_look(run, f, problem))
+            if points[-1].has_converged:
+                break
+        if run.seconds >= budget:
+            break
+        _advance_to(run, min(_next_time(run.seconds), budget))
+    n_later = run.n_iterations - first[1]
+    return {
+        "curve": {name: [getattr(point, name) for point in points] for name in Point._fields},
+        "converged": bool(points) and points[-1].has_converged,
+        "run_seconds": run.seconds,
+        "n_iterations": run.n_iterations,
+        "seconds_per_sweep": (run.seconds - first[0]) / (N_CHAINS * n_later) if n_later else np.nan,
+    }
+
+
+def _look(run: Run, f: Any, problem: Problem) -> Point:
+    mixing = judge_mixing(convergence(f))
+    quantiles = run.quantiles()
+    score = float(np.mean([crps(quantiles, y).mean() for y in problem.y_new]))
+    return Point(run.seconds, run.n_iterations, *mixing, score)
+
+
+def _next_time(seconds: float) -> float:
+    """Return the first of the geometric times that is later.
+
+    Examples
+    --------
+    >>> [round(_next_time(seconds), 3) for seconds in (0.0, 0.25, 3.9)]
+    [0.25, 0.297, 4.0]
+    """
+    if seconds < FIRST:
+        return FIRST
+    # A hair later, so that rounding does not return the same time.
+    return float(FIRST * RATIO ** (math.floor(math.log(seconds / FIRST, RATIO) + 1e-9) + 1))
+
+
+def _advance_to(run: Run, goal: float) -> None:
+    """Advance until a time, in stretches as long as the seconds per iteration so far tell."""
+    while run.seconds < goal:
+        rate = max(run.seconds, 1e-6) / run.n_iterations
+        run.advance(max(FEW, math.ceil((goal - run.seconds) / rate)))
