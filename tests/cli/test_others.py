@@ -73,8 +73,8 @@ def test_jumps(line_run: Path) -> None:
     assert "with probability" in call("jumps", line_run, "--from", 1.0, "--to", 9.0).stdout
     for wrong, message in (
         (("--from", "1"), "Got only one of --from and --to"),
-        (("--from", "1", "--to", "2,3"), "Got 2 numbers, expected one for each of time: pass as many"),
-        (("--from", "a", "--to", "2"), "Got 'a', expected numbers with commas"),
+        (("--from", "1", "--to", "2,3"), "Got 2 values, expected one for each of time: pass as many"),
+        (("--from", "a", "--to", "2"), "Got 'a', expected a number for time"),
     ):
         assert message in complaint(call("jumps", line_run, *wrong, code=2))
     assert "Got size = -1.0" in call("jumps", line_run, "--size", -1, code=1).stderr
