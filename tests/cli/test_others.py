@@ -122,6 +122,6 @@ def test_a_table_goes_to_a_report_in_two_commands(line_run: Path, tmp_path: Path
     assert "larger than 2 " in out.read_text()
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "report", "jumps", "info", "demo", "prior"])
+@pytest.mark.parametrize("command", ["example", "fit", "predict", "report", "jumps", "info", "demo", "prior"])
 def test_help_has_examples(command: str) -> None:
     assert f"widestable {command}" in call(command, "--help").stdout.split("Examples:")[1]

@@ -184,6 +184,20 @@ def test_covariance_that_cannot_be_factored_counts_as_very_bad(rng: np.random.Ge
 
 
 @UNITS
+def test_columns_of_one_input_share_a_relevance(known: Known, rng: np.random.Generator) -> None:
+    """The density is that of equal relevances, without a second prior, and the gradient fits it."""
+    data = repeated_data(rng)
+    rows = rows_of(data)._replace(group=np.array([0, 1, 1]))
+    theta = parameters(2, known, rng)
+    apart = rows._replace(group=np.arange(3))
+    spread = np.insert(theta, 1, theta[1])
+    given = all_known(theta)
+    value = log_posterior(theta, rows, given, Scales())[0]
+    assert value == pytest.approx(log_posterior(spread, apart, all_known(spread), Scales())[0], abs=1e-9)
+    check_gradient(theta, rows, known)
+
+
+@UNITS
 def test_likelihood_equals_scikit_learn_s(known: Known, rng: np.random.Generator) -> None:
     """Repeated rows there are rows of their own; here they are a mean and a sum of squares."""
     X = rng.standard_normal((15, 3))

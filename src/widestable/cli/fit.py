@@ -7,10 +7,12 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import numpy as np
 import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from widestable import Posterior, StableRegressor
+from widestable._types import FloatArray
 from widestable.inputs import CATEGORY, DATE, Columns
 from widestable.inputs.columns import learn
 from widestable.parameters import check_number_of_relevances, check_parameters
@@ -148,9 +150,9 @@ def fit(
         check_number_of_relevances(parameters.get("relevance"), len(chosen.kinds))
         folder = cast(Path, out)
         # Learn the columns once before the folder is made: what is wrong with them leaves nothing behind.
-        columns = learn(chosen.X, missing)[0]
+        columns, rows = learn(chosen.X, missing)
         runs.create(folder, chosen, cast(Path, data), parameters, force)
-        note(_what(chosen, columns), quiet=silent)
+        note(_what(chosen, columns, columns.decode(rows)), quiet=silent)
     else:
         if any(value is not None for value in (data, target, inputs, category, weight, out)) or force:
             raise typer.BadParameter(
@@ -192,23 +194,23 @@ def _relevance(text: str) -> str | list[float] | None:
         ) from None
 
 
-def _what(chosen: runs.Chosen, columns: Columns) -> str:
+def _what(chosen: runs.Chosen, columns: Columns, given: FloatArray) -> str:
     """What is about to be fitted and what is left out, one line each."""
-    inputs = ", ".join(_input(columns, j) for j in range(len(columns)))
+    inputs = ", ".join(_input(columns, j, given[:, j]) for j in range(len(columns)))
     text = f"{len(chosen.y)} rows: {chosen.target} from {inputs}"
     if n_dropped := chosen.n_dropped:
         text += f"; {n_dropped} row{'s' * (n_dropped != 1)} with missing values left out"
     return "\n".join([text, *(f"Not used: {name} ({why})" for name, why in chosen.left_out.items())])
 
 
-def _input(columns: Columns, j: int) -> str:
+def _input(columns: Columns, j: int, values: FloatArray) -> str:
     """An input in words, with what it is unless it is a number."""
     column, name = columns.given[j], columns.labels[j]
     about = []
     if column.kind == CATEGORY:
         about = [f"category of {len(column.levels)} levels"]
     elif column.kind == DATE:
-        about = [f"dates from {columns.show(j, 0.0)}"]
+        about = [f"dates from {columns.show(j, 0.0)} to {columns.show(j, np.nanmax(values))}"]
     about += ["missing values marked"] * (column.fill is not None)
     return f"{name} ({', '.join(about)})" if about else name
 

@@ -120,10 +120,10 @@ def _choose_inputs(table: Table, request: Request) -> tuple[dict[str, str], dict
         raise RunError(f"Got column {target!r} as target and as input, expected it only once: drop it from --input.")
     if repeated := {name for name in inputs if inputs.count(name) > 1}:
         raise RunError(f"Got input {repeated.pop()!r} twice, expected each once: drop one.")
-    for name in request.categories:
-        if name not in (inputs or table.columns):
-            raise RunError(f"Got --category {name!r}, which is no input: pass the name of an input.")
     others = [name for name in table.columns if name not in (*inputs, target, request.weight)]
+    for name in request.categories:
+        if name not in (inputs or others):
+            raise RunError(f"Got --category {name!r}, which is no input: pass the name of an input.")
     kinds = {name: _kind(table, name, request) for name in inputs or others}
     left_out = dict.fromkeys(others, "not named with --input") if inputs else {}
     for name, kind in () if inputs else tuple(kinds.items()):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestable._types import FloatArray, IntArray
-from widestable.inputs.cells import NUMBER, kind_of
+from widestable.inputs.cells import CATEGORY, NUMBER, kind_of
 
 Column = NDArray[Any]  # float64, or text as objects
 
@@ -207,12 +207,13 @@ def kind_of_column(table: Table, name: str) -> str:
 
 
 def read_column(table: Table, name: str, kind: str) -> Any:
-    """A column as a pandas series of numbers, or of text; missing values are NaN or None."""
+    """A column as a pandas series of numbers, of text with dates, or of a category; missing values are NaN or None."""
     import pandas
 
     if kind == NUMBER:
         return pandas.Series(numbers(table, name, missing=True))
-    return texts(table, name)
+    # Levels may look like numbers or dates.
+    return texts(table, name).astype("category") if kind == CATEGORY else texts(table, name)
 
 
 def _to_number(cell: Any) -> float:

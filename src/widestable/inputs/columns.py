@@ -240,7 +240,7 @@ class Columns:
             listed += f" and {len(column.levels) - MAX_LISTED} more" if len(column.levels) > MAX_LISTED else ""
             raise ValueError(
                 f"Column {name} holds {found!r} in row {row} (counting from 0), expected a level "
-                f"of training ({listed}): correct it, or pass unknown='other' to predict as for a new level."
+                f"of training ({listed}): correct it, or pass unknown='other' (--unknown other) to predict anyway."
             )
         return places
 

@@ -218,6 +218,11 @@ class Jumps:
         """Whether the one input is a date."""
         return self.gaps is not None and self.gaps.low.dtype.kind == "M"
 
+    @property
+    def on_line(self) -> bool:
+        """Whether there is one input, and it is no category: jumps are points then, and not planes."""
+        return len(self.terms or self.names) == 1
+
     def __len__(self) -> int:
         return len(self.found)
 
@@ -245,7 +250,7 @@ class Jumps:
         size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
         size += f", {jump.width:.2g}{' days' * self.over_dates} wide" if jump.width > 0.0 else ""
         size += f"; {outliers_in_words(jump)}" if jump.possible_outliers else ""
-        if self.gaps is None:
+        if not self.on_line:
             return f"  where {plane_in_words(jump, self.terms or self.names, self.centre)}: {size}"
         _, left, right = places_in_words(jump)
         return f"  {location_in_words(jump)} (90%: {left} to {right}): {size}"
@@ -303,7 +308,7 @@ def location_in_words(jump: Jump) -> str:
 
 def unit_in_words(jumps: Jumps) -> str:
     """The unit of widths, with a space in front; nothing for the user's own."""
-    return " standardised units" if jumps.gaps is None else " days" if jumps.over_dates else ""
+    return " days" if jumps.over_dates else "" if jumps.on_line else " standardised units"
 
 
 def either(levels: tuple[str, ...]) -> str:

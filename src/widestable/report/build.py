@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -111,6 +112,7 @@ def build_report(
     # Rows with missing values that were left out when fitting.
     kept = ~np.isnan(X).any(axis=1) & ~np.isnan(y)
     X, y, weight = X[kept], y[kept], None if weight is None else np.asarray(weight, dtype=float)[kept]
+    terms = replace(columns, names=about.inputs).terms
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
     residuals, inside = residual_chart(model, X, y, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
@@ -118,7 +120,7 @@ def build_report(
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps), *map(page.figure, [*fits[1:], counts])),
+        page.section("Jumps", *_jumps(jumps, terms), *map(page.figure, [*fits[1:], counts])),
         outlier_section(model, jumps, about.inputs),
         page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
@@ -174,7 +176,7 @@ def _sampling(model: StableRegressor) -> str:
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps) -> list[str]:
+def _jumps(jumps: Jumps, terms: tuple[str, ...]) -> list[str]:
     """What counts as a jump, and a table of jumps; less probable ones are faint."""
     unit = unit_in_words(jumps)
     what = (
@@ -184,13 +186,13 @@ def _jumps(jumps: Jumps) -> list[str]:
     if not len(jumps):
         return [page.paragraph(what), page.paragraph("No jump is found in at least a fifth of the draws.")]
     faint = [jump.probability < LIKELY for jump in jumps]
-    if jumps.gaps is not None:
+    if jumps.on_line:
         head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
         places = [places_in_words(jump) for jump in jumps]
         rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
     else:
         head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-        planes = [safe(plane_in_words(jump, jumps.terms or jumps.names, jumps.centre)) for jump in jumps]
+        planes = [safe(plane_in_words(jump, terms, jumps.centre)) for jump in jumps]
         rows = [[f"{i + 1}. {planes[i]}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     if any(jump.possible_outliers for jump in jumps):
         what += f" {ABOUT_OUTLIERS}"
