@@ -61,6 +61,16 @@ def test_parquet(tmp_path: Path) -> None:
         read_table(tmp_path / "b.parquet")
 
 
+def test_parquet_keeps_the_time_zone(tmp_path: Path) -> None:
+    stamps = (
+        polars.Series(["2023-01-01 10:00", "2023-01-02 10:30"]).str.to_datetime().dt.replace_time_zone("Asia/Taipei")
+    )
+    polars.DataFrame({"t": stamps, "y": [1.0, 2.0]}).write_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.columns["t"].tolist() == ["2023-01-01T10:00:00+08:00", "2023-01-02T10:30:00+08:00"]
+    assert kind_of_column(table, "t") == "date"
+
+
 def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.parquet").touch()
     for name in ("polars", "pandas"):

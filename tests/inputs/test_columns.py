@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from tests.inputs.tables import assert_same_bits
 from widestable.inputs import Columns, check_new_rows, check_training
 from widestable.inputs.columns import MAX_LEVELS, learn
 
@@ -196,6 +197,17 @@ def test_rows_without_an_output_are_dropped_unless_that_is_an_error() -> None:
         assert check_training(X, y, missing=missing).kept.tolist() == [True, False, True]
     with pytest.raises(ValueError, match="Each of the 2 rows has a missing value"):
         check_training([[np.nan], [1.0]], [1.0, np.nan], missing="drop")
+
+
+def test_rows_that_are_left_out_teach_nothing() -> None:
+    table = frame(
+        kind=["a", "b", "c", "a"], day=["2023-01-05", "2023-01-09", "2023-01-01", "2023-01-05"], x=[1, 2, 3, 4]
+    )
+    data = check_training(table, [1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 0.0, 1.0])
+    expected = check_training(table.drop(index=2), [1.0, 2.0, 4.0])
+    assert_same_bits(data, expected, but=("kept", "observation"))
+    assert data.columns == expected.columns
+    assert data.columns.given[0].levels == ("a", "b")
 
 
 # --- Files -----------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
         polars = None  # type: ignore[assignment]
     try:
         if polars is not None:
-            return {str(column.name): _plain(column.to_numpy()) for column in polars.read_parquet(path)}
+            return {str(column.name): _plain(_with_zone(column).to_numpy()) for column in polars.read_parquet(path)}
         import pandas  # type: ignore[import-untyped]
 
         frame = pandas.read_parquet(path)
@@ -156,6 +156,12 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
         reason = " ".join(str(error).split())
         raise TableError(f"{path} cannot be read as Parquet ({reason}): save it again, or as CSV.") from None
     return {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
+
+
+def _with_zone(column: Any) -> Any:
+    """A polars series, as text if it has a time zone, which numpy would lose."""
+    has_zone = getattr(column.dtype, "time_zone", None) is not None
+    return column.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z") if has_zone else column
 
 
 def _plain(column: Column) -> Column:

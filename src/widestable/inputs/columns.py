@@ -138,6 +138,11 @@ class Columns:
         """Whether each given column is one column of the engine."""
         return all(column.width == 1 and column.kind != CATEGORY for column in self.given)
 
+    @property
+    def are_numbers(self) -> bool:
+        """Whether nothing had to be learned: all given columns are numbers, and none has an indicator."""
+        return all(column == Column(NUMBER) for column in self.given)
+
     def places(self, j: int) -> IntArray:
         """The columns of the engine that input j becomes."""
         return np.flatnonzero(self.input_of_column == j).astype(np.int64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
@@ -124,7 +125,12 @@ def check_training(
             f"Each of the {len(rows)} rows has a missing value or no weight, expected some without: fill them in, or "
             "drop columns with many missing values."
         )
-    rows, outputs, weight = rows[kept], outputs[kept], weight[kept]
+    if not kept.all() and not columns.are_numbers:
+        # Rows that are left out tell nothing: not their levels, and not which date is the first.
+        columns, rows = learn(_safe_indexing(X, np.flatnonzero(kept)), missing)
+    else:
+        rows = rows[kept]
+    outputs, weight = outputs[kept], weight[kept]
     measured = measure(rows, outputs, weight, robust, columns.fixed_scales)
     scaling = measured if standardize else no_scaling(rows.shape[1])
     # Divided by itself the scale is exactly 1, whatever the units of y.
