@@ -62,6 +62,15 @@ def test_times_keep_their_digits_and_are_shown_to_the_unit_they_have() -> None:
     back = columns.values(0, X[:, 0])
     assert np.abs(back - stamps.to_numpy()).max() <= np.timedelta64(1, "us")
     assert learn(frame(t=stamps.floor("min")))[0].show(0, 1.0) == "2023-01-02 10:00"
+    # A new date may be coarser than the first one.
+    assert columns.encode(np.array([["2023-01-02"]], dtype="datetime64[D]")) == pytest.approx(14.0 / 24.0)
+
+
+def test_centuries_are_no_problem() -> None:
+    """Spans of time in nanoseconds end at 292 years."""
+    columns, X = learn(np.array(["1066-10-14", "2023-03-31"], dtype="datetime64[D]")[:, None])
+    assert X.ravel().tolist() == [0.0, (date(2023, 3, 31) - date(1066, 10, 14)).days]
+    assert columns.show(0, X[1, 0]) == "2023-03-31"
 
 
 def test_clocks_of_a_time_zone_go_on_where_they_change() -> None:

@@ -31,7 +31,7 @@ OFFSET = re.compile(r"\d[ ]?(Z|[+-]\d\d(?::?\d\d)?)$")
 NO_TIME = re.compile(r"^[^:T]*$")
 # From coarse to fine, with the format in which to show a time that is whole in this unit.
 UNITS = {"D": "%Y-%m-%d", "min": "%Y-%m-%d %H:%M", "s": "%Y-%m-%d %H:%M:%S", "us": "%Y-%m-%d %H:%M:%S.%f"}
-ONE_DAY = pandas.Timedelta(days=1)
+MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,15 @@ class Dates:
 
     def values(self, days: FloatArray | float) -> DateArray:
         """The dates that are so many days after the origin, as the clocks of the time zone show them."""
-        stamps = pandas.DatetimeIndex(np.atleast_1d(pandas.Timestamp(self.origin) + pandas.to_timedelta(days, "D")))
+        elapsed = np.atleast_1d(np.asarray(days, dtype=np.float64)) * MICROSECONDS_PER_DAY
+        known = np.isfinite(elapsed)
+        stamps = np.full(elapsed.shape, np.datetime64("NaT", "us"))
+        # Not with pandas, whose spans of time end at 292 years.
+        stamps[known] = np.datetime64(self.origin, "us") + np.rint(elapsed[known]).astype("timedelta64[us]")
         if self.zone is not None:
-            stamps = stamps.tz_localize("UTC").tz_convert(self.zone).tz_localize(None)
-        return np.asarray(stamps, dtype="datetime64[us]").reshape(np.shape(days))
+            in_utc = pandas.DatetimeIndex(stamps).tz_localize("UTC")
+            stamps = np.asarray(in_utc.tz_convert(self.zone).tz_localize(None), dtype="datetime64[us]")
+        return stamps.reshape(np.shape(days))
 
     def show(self, days: float) -> str:
         """A date as text, rounded to `unit`."""
@@ -91,11 +96,11 @@ def learn_dates(values: Any, name: str) -> tuple[Dates, FloatArray]:
     stamps, text = _stamps(values, name, None)
     zone = None if stamps.dt.tz is None else _name_of(stamps.dt.tz)
     in_utc = _in_utc(stamps)
-    origin = pandas.Timestamp(0) if in_utc.isna().all() else in_utc.min()
+    origin = (pandas.Timestamp(0) if in_utc.isna().all() else in_utc.min()).isoformat()
     shown = in_utc.dropna() if zone is None else in_utc.dropna().dt.tz_localize("UTC").dt.tz_convert(zone)
     shown = shown.dt.tz_localize(None)
     unit = next((unit for unit in UNITS if (shown == shown.dt.floor(unit)).all()), "us")
-    return Dates(origin.isoformat(), zone, unit, text), _elapsed(in_utc, origin)
+    return Dates(origin, zone, unit, text), _elapsed(in_utc, origin)
 
 
 def are_dates(values: Any) -> bool:
@@ -111,7 +116,7 @@ def are_dates(values: Any) -> bool:
 
 def unit_of(dates: Iterable[Any]) -> str:
     """The coarsest of `UNITS` in which these dates are whole."""
-    stamps = pandas.DatetimeIndex(list(dates))
+    stamps = pandas.DatetimeIndex(np.array(list(dates), dtype="datetime64[us]"))
     return next((unit for unit in UNITS if (stamps == stamps.floor(unit)).all()), "us")
 
 
@@ -123,7 +128,7 @@ def show_dates(dates: Iterable[Any], unit: str, how: str = "round") -> list[str]
     >>> show_dates([np.datetime64("2023-03-31T23:59:59")], "D")
     ['2023-04-01']
     """
-    rounded = getattr(pandas.DatetimeIndex(list(dates)), how)(unit)
+    rounded = getattr(pandas.DatetimeIndex(np.array(list(dates), dtype="datetime64[us]")), how)(unit)
     return [str(text) for text in rounded.strftime(UNITS[unit])]
 
 
@@ -203,8 +208,10 @@ def _in_utc(stamps: Any) -> Any:
     return stamps if stamps.dt.tz is None else stamps.dt.tz_convert("UTC").dt.tz_localize(None)
 
 
-def _elapsed(in_utc: Any, origin: Any) -> FloatArray:
-    return np.asarray((in_utc - pandas.Timestamp(origin)) / ONE_DAY, dtype=np.float64)
+def _elapsed(in_utc: Any, origin: str) -> FloatArray:
+    # In the finer of the two units, so that nanoseconds count where there are any.
+    elapsed: Any = np.asarray(in_utc) - np.datetime64(origin)
+    return np.where(np.isnat(elapsed), np.nan, elapsed / np.timedelta64(1, "D"))
 
 
 def _name_of(zone: Any) -> str:
