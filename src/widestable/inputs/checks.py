@@ -126,7 +126,8 @@ def refuse_nonfinite(values: FloatArray, name: str, names: tuple[str, ...] | Non
     if bad.any():
         first, n_more = tuple(np.argwhere(bad)[0]), int(bad.sum()) - 1
         more = f" and in {n_more} more place(s)" if n_more else ""
-        how = ', or pass missing="drop" or missing="indicator"' if what == "NaN" and name != "sample_weight" else ""
+        may_be_missing = what == "NaN" and name != "sample_weight"
+        how = ', or pass missing="drop" or missing="indicator" (--missing)' if may_be_missing else ""
         raise ValueError(
             f"Input {name} contains {what} at {_place(first, names)}{more}. "
             f"Expected finite numbers: drop these rows or fill them in (scikit-learn has imputers){how}."
