@@ -261,10 +261,13 @@ def test_relevances_and_shares_are_drawn_with_the_names_of_their_inputs() -> Non
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda ax: plot_fit(fits.plane(), ax=ax), "2 inputs, expected one: use plot_map"),
+        (lambda ax: plot_fit(fits.plane(), ax=ax), "2 inputs, expected one that is a number or a date: use plot_map"),
         (lambda ax: plot_jump_probability(fits.plane().jumps(), ax=ax), "2 inputs, expected one: use plot_boundaries"),
-        (lambda ax: predict_grid(fits.line()), "1 inputs, expected two: use plot_fit"),
-        (lambda ax: plot_outliers(model_of(3)[0], ax=ax), r"3 inputs, expected one or two: use outliers\(\)"),
+        (lambda ax: predict_grid(fits.line()), "1 inputs, expected two that are numbers or dates: use plot_fit"),
+        (
+            lambda ax: plot_outliers(model_of(3)[0], ax=ax),
+            r"3 inputs, expected one or two that are .*: use outliers\(\)",
+        ),
         (lambda ax: plot_trace([1.0, 2.0], ax=ax), r"shape \(2,\), expected \(chains, draws\): pass posterior.alpha"),
     ],
 )

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.commands import SHORT, call
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/development/*.md"))]
 
@@ -38,6 +40,19 @@ def test_readme_finds_the_jump() -> None:
     (jump,) = [jump for jump in jumps if jump.probability > 0.95]
     assert jump.location_interval[0] < 0.25 < jump.location_interval[1] + 0.01
     assert jump.size == pytest.approx(5.0, abs=1.0)
+
+
+def test_the_command_lines_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As printed, one after the other in one folder; only fits are made short."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    widestable (.*?)(?:#.*)?$", text, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["example", "fit", "report", "jumps", "predict", "example", "fit"]
+    for line in lines:
+        parts = line.split()
+        call(*parts, *(SHORT if parts[0] == "fit" else ()))
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 101
+    assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_readme_example_is_about_ten_lines() -> None:

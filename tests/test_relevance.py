@@ -167,7 +167,8 @@ def test_priors_change_the_draws() -> None:
         alpha = fits.fit(X, y, relevance=relevance, priors={"alpha": (1.2, 1.3)}).posterior_.alpha
         assert 1.2 < alpha.min() < alpha.max() < 1.3
     tight = fits.fit(X, y, relevance=None, priors={"relevance_scale": 0.01}).posterior_.relevance
-    np.testing.assert_allclose(np.linalg.norm(tight, axis=2), 1.0, atol=0.05)
+    # The first draws of so short a run are still on their way from a start with jitter.
+    np.testing.assert_allclose(np.linalg.norm(tight[:, 20:], axis=2), 1.0, atol=0.05)
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,8 @@ def test_compressed_members_are_refused(saved: Path) -> None:
         ("model.rows", lambda a: a + 10**6),
         ("model.landmark_rows", lambda a: a - 1),
         ("model.relevant", lambda a: np.array([2])),
+        ("model.leader", lambda a: a[::-1]),
+        ("model.leader", lambda a: a + 1),
         ("data.X", lambda a: a.ravel()),
         ("data.observation", lambda a: a + 1),
         ("data.observation", lambda a: 0 * a),

@@ -93,10 +93,20 @@ def _fixed_law(data: TrainingData, relevance: Any, sharpness: Any) -> FixedLaw:
     """What is given of the law, as plain arrays and floats."""
     # "equal", or nothing to learn: no input varies.
     if isinstance(relevance, str) or (relevance is None and not np.any(np.ptp(data.X, axis=0) > 0.0)):
-        relevance = np.ones(data.X.shape[1])
-    return FixedLaw(
-        None if relevance is None else np.array(relevance, dtype=float), None if sharpness is None else float(sharpness)
-    )
+        relevance = np.ones(len(data.columns))
+    by_column = None if relevance is None else np.array(relevance, dtype=float)[data.columns.input_of_column]
+    return FixedLaw(by_column, None if sharpness is None else float(sharpness))
+
+
+def rounds_of(n_sweeps: int | None, max_sweeps: int) -> Callable[[Sample, Setup], Iterator[Sample]]:
+    """What makes the rounds of a run: for a number of sweeps, or until the chains have converged."""
+
+    def rounds(sample: Sample, setup: Setup) -> Iterator[Sample]:
+        if n_sweeps is None:
+            return run.sample_until_converged(sample, setup, int(max_sweeps))
+        return run.sample_fixed(sample, setup, int(n_sweeps))
+
+    return rounds
 
 
 def run_rounds(

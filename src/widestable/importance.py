@@ -11,13 +11,13 @@ computed for each posterior draw of f over a finite set of rows, so they exist a
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._types import FloatArray, IntArray
-from .inputs import TrainingData, spread_indices
+from .inputs import CATEGORY, TrainingData, spread_indices
 from .predict.components import Source
 from .predict.joint import draw_paths
 
@@ -33,7 +33,7 @@ MAX_LAWS = 32
 STEPS = (0.7548776662466927, 0.5698402909980532)
 
 
-def input_shares(data: TrainingData, source: Source, names: list[str], n_draws: int, rng: np.random.Generator) -> Any:
+def input_shares(data: TrainingData, source: Source, n_draws: int, rng: np.random.Generator) -> Any:
     """See `Posterior.input_shares`."""
     import pandas  # type: ignore[import-untyped]
 
@@ -43,16 +43,17 @@ def input_shares(data: TrainingData, source: Source, names: list[str], n_draws: 
         low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95], axis=0)
         prefix = "" if label == "share" else "alone "
         columns |= {label: middle, f"{prefix}5%": low, f"{prefix}95%": high}
-    return pandas.DataFrame(columns, index=names)
+    return pandas.DataFrame(columns, index=list(data.columns.labels))
 
 
 def share_draws(
     data: TrainingData, source: Source, n_draws: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Posterior draws of `share` and of `alone`, shapes (draws, d)."""
+    """Posterior draws of `share` and of `alone`, shapes (draws, inputs)."""
     which = _choose_draws(source, n_draws)
-    blocks = [_redrawn(data, j) for j in range(data.X.shape[1])]
-    found = [_indices(f) for f in draw_paths(source, which, blocks, rng)]
+    redrawn = [_redrawn(data, j) for j in range(len(data.columns))]
+    paths = draw_paths(source, which, [copies for copies, _ in redrawn], rng)
+    found = [_indices(f, groups) for f, (_, groups) in zip(paths, redrawn, strict=True)]
     return np.column_stack([share for share, _ in found]), np.column_stack([alone for _, alone in found])
 
 
@@ -66,14 +67,20 @@ def _choose_draws(source: Source, n_draws: int) -> IntArray:
 # --- Two copies of the data ------------------------------------------------------------------------------
 
 
-def _redrawn(data: TrainingData, j: int) -> FloatArray:
-    """The data twice, with column j drawn afresh in each copy, shape (2 * N_ROWS, d)."""
-    rows = data.X[_systematic(data.weight)]
-    order = np.argsort(data.X[:, j], kind="stable")
-    column = data.X[order, j][_systematic(data.weight[order])]
+def _redrawn(data: TrainingData, j: int) -> tuple[FloatArray, tuple[int, ...]]:
+    """The data twice, with input j drawn afresh in each copy, shape (2 * N_ROWS, d), and the group of each rank.
+
+    Groups are values that are next to each other, or the levels of a category.
+    """
+    rows, places = data.X[_systematic(data.weight)], data.columns.places(j)
+    order = np.lexsort(data.X[:, places[::-1]].T)
+    values = data.X[np.ix_(order, places)][_systematic(data.weight[order])]
     copies = np.concatenate([rows, rows])
-    copies[:, j] = column[_new_ranks()]
-    return copies
+    copies[:, places] = values[_new_ranks()]
+    if data.columns.given[j].kind != CATEGORY:
+        return copies, tuple(np.arange(N_ROWS) * N_GROUPS // N_ROWS)
+    is_new = np.any(values[1:] != values[:-1], axis=1)
+    return copies, (0, *np.cumsum(is_new).tolist())
 
 
 def _systematic(weight: FloatArray) -> IntArray:
@@ -96,34 +103,35 @@ class Layout(NamedTuple):
     """Least squares for `f = effect of the other inputs + effect of x_j + interaction` over the rows of `_redrawn`."""
 
     rows: FloatArray  # (N_ROWS, 2 * N_ROWS) effects of the other inputs, centred
-    groups: FloatArray  # (N_GROUPS, 2 * N_ROWS) effects of x_j, centred
+    groups: FloatArray  # (groups, 2 * N_ROWS) effects of x_j, centred
     residual: FloatArray  # (2 * N_ROWS, 2 * N_ROWS) what is left
     n_free: int  # its degrees of freedom
 
 
-@cache
-def _layout() -> Layout:
-    design = np.zeros((2 * N_ROWS, N_ROWS + N_GROUPS))
+@lru_cache(maxsize=32)
+def _layout(group_of_rank: tuple[int, ...]) -> Layout:
+    n_groups = max(group_of_rank) + 1
+    design = np.zeros((2 * N_ROWS, N_ROWS + n_groups))
     here = np.arange(2 * N_ROWS)
     design[here, here % N_ROWS] = 1.0
-    design[here, N_ROWS + _new_ranks() * N_GROUPS // N_ROWS] = 1.0
+    design[here, N_ROWS + np.array(group_of_rank)[_new_ranks()]] = 1.0
     solve = np.linalg.pinv(design)
     rows, groups = solve[:N_ROWS], solve[N_ROWS:]
     return Layout(
         rows - rows.mean(axis=0),
         groups - groups.mean(axis=0),
         np.eye(2 * N_ROWS) - design @ solve,
-        2 * N_ROWS - (N_ROWS + N_GROUPS - 1),
+        2 * N_ROWS - (N_ROWS + n_groups - 1),
     )
 
 
-def _indices(f: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _indices(f: FloatArray, group_of_rank: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
     """`share` and `alone` of one input for each draw, from f at the rows of `_redrawn`, shape (2 * N_ROWS, draws).
 
     Fitting both effects at once makes the result exact for additive functions, whatever the new values of x_j have to
     do, by chance, with the other inputs.
     """
-    layout = _layout()
+    layout = _layout(group_of_rank)
     f = f / np.maximum(np.abs(f).max(axis=0), np.finfo(float).tiny)  # squares of large values would overflow
     interaction = np.sum((layout.residual @ f) ** 2, axis=0) / layout.n_free
     of_others, of_j = (_variance(effects, f, interaction) for effects in (layout.rows, layout.groups))

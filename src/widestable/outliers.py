@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._types import FloatArray
-from .inputs import unscale_inputs, unscale_outputs
+from .inputs import unscale_outputs
+from .predict.mixture import Job
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -139,8 +140,7 @@ def _median_of_f(posterior: Posterior, rows: Any) -> FloatArray:
     """Posterior median of f at distinct rows."""
     if len(rows) == 0:
         return np.empty(0)
-    X = unscale_inputs(posterior.data.X[rows], posterior.data.scaling)
-    return posterior.quantiles(X, [0.5], noise=False)[:, 0]
+    return posterior._quantiles_at(posterior.data.X[rows], [0.5], False, Job())[:, 0]
 
 
 def _median_sizes(posterior: Posterior) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._types import FloatArray
-from .inputs import TrainingData
+from .inputs import MISSING, UNKNOWN, TrainingData
 
 __all__ = ["check_count", "check_coverage", "check_parameters", "check_probabilities", "check_units"]
 
@@ -108,6 +108,16 @@ RULES = {
         "None or a dict with some of alpha = (low, high) inside (0, 2), log_nu_sd > 0 and relevance_scale > 0",
         "leave it out for the default priors",
     ),
+    "missing": Rule(
+        lambda v: isinstance(v, str) and v in MISSING,
+        f"one of {', '.join(MISSING)}",
+        'pass "drop" to leave out rows with missing values, or "indicator" to keep them',
+    ),
+    "unknown": Rule(
+        lambda v: isinstance(v, str) and v in UNKNOWN,
+        f"one of {', '.join(UNKNOWN)}",
+        'pass "other" to predict at levels of a category that were not there in training',
+    ),
     "n_atoms": Rule(
         lambda v: _is_positive(v) and v <= MAX_ATOMS,
         "a number above 0, at most 10000",
@@ -179,7 +189,7 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
     _check_spread_of_y(data)
     for name in ("nu", "sigma2"):
         _check_variance(name, parameters.get(name), data.scaling.y_scale)
-    check_number_of_relevances(parameters.get("relevance"), data.X.shape[1])
+    check_number_of_relevances(parameters.get("relevance"), len(data.columns))
     sharpness = parameters.get("sharpness")
     slope = math.inf if sharpness is None else float(sharpness) * max(1.0, float(np.abs(data.X).max()))
     if slope < MIN_SLOPE:
@@ -211,8 +221,9 @@ def _check_spread_of_x(data: TrainingData) -> None:
     spread = np.ptp(data.X, axis=0) * data.scaling.x_scale
     largest = np.maximum(spread, np.abs(data.X).max(axis=0))
     for column in np.flatnonzero((largest > MAX_SIZE) | ((spread > 0.0) & (spread < 1.0 / MAX_SIZE))):
+        place = data.columns.input_of_column[column]
         raise ValueError(
-            f"Column {column} of X (counting from 0) spreads over {spread[column]:.2g} and reaches "
+            f"Column {place} of X (counting from 0) spreads over {spread[column]:.2g} and reaches "
             f"{largest[column]:.2g}, and squares of that are outside the range of float64: rescale it."
         )
 

@@ -17,7 +17,7 @@ from .engine.kernel import Kernel
 from .engine.model import Model
 from .engine.run import Sample, quantities
 from .importance import input_shares
-from .inputs import TrainingData, check_new_rows, scale_outputs, unscale_outputs
+from .inputs import TrainingData, at_whole_rows, check_new_rows, scale_outputs, unscale_outputs
 from .jumps import Jumps, find_jumps, jump_probability
 from .parameters import check_count, check_probabilities
 from .predict import joint, mixture
@@ -80,7 +80,7 @@ class Posterior:
     kernel: Kernel | None = None
 
     def __repr__(self) -> str:
-        n, d = self.data.X.shape
+        n, d = len(self.data.X), len(self.data.columns)
         chains = f"{len(self.chains)} chain{'s' * (len(self.chains) != 1)} of {self.sample.n_draws} draws"
         return f"Posterior({chains}, {n} distinct row{'s' * (n != 1)}, {d} input{'s' * (d != 1)})"
 
@@ -128,8 +128,8 @@ class Posterior:
 
     @property
     def relevance(self) -> FloatArray:
-        """Relevance of each input, on the scaled inputs, shape (chains, draws, d)."""
-        return self._stack("relevance")
+        """Relevance of each input, on the scaled inputs, shape (chains, draws, inputs)."""
+        return self._stack("relevance")[:, :, np.unique(self.model.leader)]
 
     @property
     def f(self) -> FloatArray:
@@ -197,7 +197,8 @@ class Posterior:
 
     def _quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
         """`quantiles` at rows that were checked and scaled already."""
-        found = mixture.quantiles(self._source, rows, check_probabilities(q), noise, job)
+        q = check_probabilities(q)
+        found = at_whole_rows(lambda rows: mixture.quantiles(self._source, rows, q, noise, job), rows)
         return unscale_outputs(found, self.data.scaling)
 
     def sample_y(self, X: Any, n_samples: int = 1, *, noise: bool = True, random_state: Any = None) -> FloatArray:
@@ -223,7 +224,8 @@ class Posterior:
                 f"Got {len(rows)} rows to draw jointly, expected at most {joint.MAX_JOINT_ROWS} (the covariance of the "
                 "rows would not fit in memory): ask for fewer rows, or for quantiles, which have no such limit."
             )
-        return unscale_outputs(joint.joint_draws(self._source, rows, n_samples, noise, rng), self.data.scaling)
+        found = at_whole_rows(lambda rows: joint.joint_draws(self._source, rows, n_samples, noise, rng), rows)
+        return unscale_outputs(found, self.data.scaling)
 
     def crps(
         self, X: Any, y: ArrayLike, *, noise: bool = True, n_jobs: int | None = None, progress: bool | None = False
@@ -260,10 +262,6 @@ class Posterior:
             Rows and what was observed there.
         n_jobs, progress : int or None, bool or None
             As for `quantiles`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         job = Job(n_jobs, progress)
         found = mixture.log_density(self._source, self.scale_rows(X), self._scale_outputs(y), job)
@@ -274,9 +272,10 @@ class Posterior:
         """What predictions are made of, made once."""
         return prepare(self.model, self.chains, float(np.abs(self.data.y).max()), self.kernel)
 
-    def scale_rows(self, X: Any) -> FloatArray:
-        """Rows to predict at, checked and scaled like the training rows."""
-        return check_new_rows(X, n_features=self.data.X.shape[1], scaling=self.data.scaling)
+    def scale_rows(self, X: Any, *, missing: str = "indicator", unknown: str = "error") -> FloatArray:
+        """Rows to predict at, checked and scaled like the training rows; NaN in rows that are dropped."""
+        data = self.data
+        return check_new_rows(X, columns=data.columns, scaling=data.scaling, missing=missing, unknown=unknown)
 
     def _scale_outputs(self, y: ArrayLike) -> FloatArray:
         return scale_outputs(np.asarray(y, dtype=float), self.data.scaling)
@@ -314,10 +313,13 @@ class Posterior:
         -------
         ndarray of shape (m,)
         """
-        first, second = self.scale_rows(A), self.scale_rows(B)
-        if len(first) != len(second):
-            raise ValueError(f"Got {len(first)} rows of A and {len(second)} of B, expected pairs: pass equally many.")
-        return jump_probability(self.data, self.chains, first, second, size, max_width)
+        return self._jump_probability_at(self.scale_rows(A), self.scale_rows(B), size, max_width)
+
+    def _jump_probability_at(self, A: FloatArray, B: FloatArray, *limits: float | None) -> FloatArray:
+        """`jump_probability` between rows that were checked and scaled already."""
+        if len(A) != len(B):
+            raise ValueError(f"Got {len(A)} rows of A and {len(B)} of B, expected pairs: pass equally many.")
+        return at_whole_rows(lambda A, B: jump_probability(self.data, self.chains, A, B, *limits), A, B)
 
     def input_shares(self, *, n_draws: int = 200, random_state: Any = 0) -> Any:
         """Share of the variance of f that each input explains.
@@ -337,7 +339,7 @@ class Posterior:
             that the input explains without help from others.
         """
         check_count("n_draws", n_draws, 1)
-        return input_shares(self.data, self._source, self.input_names, int(n_draws), make_rng(random_state))
+        return input_shares(self.data, self._source, int(n_draws), make_rng(random_state))
 
     # --- Convergence -------------------------------------------------------------------------------------
 
@@ -349,8 +351,7 @@ class Posterior:
     @property
     def input_names(self) -> list[str]:
         """Names of the inputs: those of the training table, or x1, x2, ..."""
-        names = self.data.feature_names
-        return [f"x{j + 1}" for j in range(self.data.X.shape[1])] if names is None else list(names)
+        return list(self.data.columns.labels)
 
     def convergence(self) -> Convergence:
         """R-hat and effective sample size of each of `names`."""

@@ -46,17 +46,24 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for smooth ones; None to infer it.
     noise : "normal" or "outliers"
         Normal, as in the paper, or with a few observations much further off, which `outliers` lists.
-    relevance : "equal", None or array-like of shape (d,)
+    relevance : "equal", None or array-like of shape (inputs,)
         How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
-        is the law of the paper, one for each; None infers it; an array fixes it.
+        is the law of the paper, one for each; None infers it; an array fixes it. A category has one relevance.
     priors : dict or None
         Priors on the scaled data: `alpha`, the range (low, high) of its uniform prior, by default (0.05, 1.99);
         `log_nu_sd`, the s.d. of log nu, by default 1.5, or 3 if the sharpness is inferred; `relevance_scale`, the
         s.d. of the log of the length of the vector of relevances, by default 2.
     n_atoms : float
         Expected number of jumps followed one by one; the rest is a Gaussian process. The accuracy knob.
+    missing : "error", "drop" or "indicator"
+        What to do about missing inputs: raise; leave the row out, which makes its prediction NaN; or replace them by a
+        constant and add a 0/1 input that marks them. Unless "error", `fit` also leaves out rows without an output.
+    unknown : "error" or "other"
+        What to do when predicting at a level of a category that was not there in training: raise, or predict as for a
+        new level, which is none of the known ones.
     standardize : bool
-        Give X and y mean 0 and s.d. 1 inside (of y without far outliers). The priors are on that scale.
+        Give X and y mean 0 and s.d. 1 inside (of y without far outliers). The priors are on that scale. Levels of a
+        category lie 2 apart, as numbers do that are one s.d. above and below their mean.
     n_chains : int
         Independent chains; several show whether they agree.
     n_sweeps : int or None
@@ -76,7 +83,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     alpha_, nu_, sigma_, sharpness_ : float
         Posterior medians; `sigma_` is the noise s.d. Read `alpha_` and `nu_` as a pair: each alone is hardly known.
-    relevance_ : ndarray of shape (d,)
+    relevance_ : ndarray of shape (inputs,)
         Posterior medians of the relevance of each input.
     posterior_ : Posterior
         The draws.
@@ -125,6 +132,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         noise: str = "normal",
         priors: dict[str, Any] | None = None,
         n_atoms: float = 15,
+        missing: str = "error",
+        unknown: str = "error",
         standardize: bool = True,
         n_chains: int = 4,
         n_sweeps: int | None = None,
@@ -142,6 +151,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.noise = noise
         self.priors = priors
         self.n_atoms = n_atoms
+        self.missing = missing
+        self.unknown = unknown
         self.standardize = standardize
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
@@ -161,7 +172,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Inputs: an array or a pandas or polars frame.
+            Inputs: an array or a pandas or polars frame. Columns may hold numbers, dates (which count as elapsed time),
+            or text, truth values and categories (one 0/1 column per level inside).
         y : array-like of shape (n,)
             Outputs.
         sample_weight : array-like of shape (n,), optional
@@ -177,23 +189,20 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = self.get_params(deep=False)
         check_parameters(parameters)
-        data = check_training(X, y, sample_weight, standardize=self.standardize, robust=self.noise == "outliers")
+        how: Any = {"standardize": self.standardize, "robust": self.noise == "outliers", "missing": self.missing}
+        data = check_training(X, y, sample_weight, **how)
         check_units(data, parameters)
         validate_data(self, X, skip_check_array=True)
-        logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)
+        sizes = len(data.X), len(data.columns), self.n_chains
+        logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *sizes)
         kept = None if checkpoint is None else storage.read_checkpoint(checkpoint, data, parameters)
         start = fitting.start(data, parameters) if kept is None else kept
-
-        def rounds(sample: Sample, setup: Setup) -> Iterator[Sample]:
-            if self.n_sweeps is None:
-                return run.sample_until_converged(sample, setup, int(self.max_sweeps))
-            return run.sample_fixed(sample, setup, int(self.n_sweeps))
 
         def keep(posterior: Posterior) -> None:
             if checkpoint is not None:
                 storage.write(checkpoint, posterior, parameters)
 
-        return self._fit_rounds(start, rounds, keep)
+        return self._fit_rounds(start, fitting.rounds_of(self.n_sweeps, self.max_sweeps), keep)
 
     def continue_sampling(self, n_sweeps: int | None = None) -> Self:
         """Add draws to a fitted model.
@@ -323,7 +332,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The least change of f that counts; by default `sigma_`, the noise s.d.
         max_width : float, optional
             The greatest width of a step that counts; by default a quarter of the inputs' s.d. In the units of x for one
-            input, in standardised units for several.
+            input (days for dates), standardised for several.
 
         Returns
         -------
@@ -334,10 +343,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def jump_probability(self, A: Any, B: Any, size: float | None = None, max_width: float | None = None) -> FloatArray:
         """Probability of a jump between row i of A and row i of B: see `Posterior.jump_probability`."""
-        check_is_fitted(self)
-        for rows in (A, B):
-            validate_data(self, rows, reset=False, skip_check_array=True)
-        return self.posterior_.jump_probability(A, B, size, max_width)
+        return self.posterior_._jump_probability_at(self._scale_rows(A), self._scale_rows(B), size, max_width)
 
     def outliers(self, probability: float = 0.5) -> Outliers:
         """Rows given to `fit` that are outliers with at least this probability; only noise="outliers" knows any."""
@@ -352,7 +358,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _scale_rows(self, X: Any) -> FloatArray:
         """Rows to predict at: checked, with the columns it was fitted on, and scaled."""
         check_is_fitted(self)
-        rows = self.posterior_.scale_rows(X)
+        rows = self.posterior_.scale_rows(X, missing=self.missing, unknown=self.unknown)
         validate_data(self, X, reset=False, skip_check_array=True)
         return rows
 
@@ -362,11 +368,6 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file (a zip of JSON and arrays, no pickle). An existing file is replaced.
 
         A `random_state` that is not an int is not kept; what was drawn with it is.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
         """
         check_is_fitted(self)
         storage.write(path, self.posterior_, self.get_params(deep=False), getattr(self, "feature_names_in_", None))
@@ -385,16 +386,12 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         StableRegressor
         """
-        posterior, parameters = storage.read(path)
-        if unknown := set(parameters) - set(cls._get_param_names()):
-            raise storage.UnreadableFileError(
-                f"Cannot read {os.fspath(path)!r}: it has an unknown parameter {min(unknown)!r}; save the model again."
-            )
+        posterior, parameters = storage.read(path, cls._get_param_names())
         check_parameters(parameters)
         model = cls(**parameters)
         model._set_posterior(posterior)
-        model.n_features_in_ = posterior.data.X.shape[1]
-        if posterior.data.feature_names is not None:
-            model.feature_names_in_ = np.array(posterior.data.feature_names, dtype=object)
+        model.n_features_in_ = len(posterior.data.columns)
+        if posterior.data.columns.names is not None:
+            model.feature_names_in_ = np.array(posterior.data.columns.names, dtype=object)
         logger.info("Loaded %r from %s", posterior, os.fspath(path))
         return model

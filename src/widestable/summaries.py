@@ -37,7 +37,8 @@ def acceptance(sample: Sample) -> Any:
 def names(posterior: Posterior) -> list[str]:
     """See `Posterior.names`; in the order of `engine.run.quantities`."""
     parameters = [name for name in posterior.inferred if name != "relevance"]
-    relevances = [f"relevance of {posterior.input_names[j]}" for j in posterior.model.relevant]
+    columns = posterior.data.columns
+    relevances = [f"relevance of {columns.labels[columns.input_of_column[j]]}" for j in posterior.model.relevant]
     counts = [N_OUTLIERS] if posterior.model.has_spikes else []
     return [*parameters, *relevances, *counts, *_names_of_rows(posterior)]
 
@@ -46,9 +47,10 @@ def _names_of_rows(posterior: Posterior) -> list[str]:
     """The stored rows by their place in the data given to `fit`, from 0, with their first inputs."""
     data, rows = posterior.data, posterior.model.rows
     given = np.flatnonzero(data.kept)[np.unique(data.index, return_index=True)[1]][rows]
-    inputs = unscale_inputs(data.X[rows], data.scaling)[:, :MAX_NAMED]
-    more = ", ..." if len(posterior.input_names) > MAX_NAMED else ""
-    values = [", ".join(f"{n} = {v:.4g}" for n, v in zip(posterior.input_names, row, strict=False)) for row in inputs]
+    columns = data.columns
+    inputs = columns.decode(unscale_inputs(data.X[rows], data.scaling))[:, :MAX_NAMED]
+    more = ", ..." if len(columns) > MAX_NAMED else ""
+    values = [", ".join(f"{columns.labels[j]} = {columns.show(j, v)}" for j, v in enumerate(row)) for row in inputs]
     return [f"{OF_F}{row} ({text}{more})" for row, text in zip(given, values, strict=True)]
 
 

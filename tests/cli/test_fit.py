@@ -24,10 +24,18 @@ def test_inputs_default_to_all_other_columns_of_numbers(line_run: Path) -> None:
     assert model.posterior_.data.n_observations == len(columns.y) == 24
 
 
-def test_columns_of_text_are_left_out_aloud(tmp_path: Path) -> None:
+def test_columns_that_tell_nothing_are_left_out_aloud(tmp_path: Path) -> None:
     data = write_line(tmp_path / "data.csv")
     result = call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT)
-    assert "24 rows: level from time; without site, which holds no numbers" in result.stderr
+    assert "24 rows: level from time\nNot used: site (it holds 24 different texts in 24 rows)" in result.stderr
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["left_out"] == {"site": "it holds 24 different texts in 24 rows"}
+    assert "site is not used: it holds 24 different texts" in call_report(tmp_path / "run")
+
+
+def call_report(run: Path) -> str:
+    call("report", run)
+    return (run / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_run_is_what_python_gives(tmp_path: Path) -> None:
@@ -51,7 +59,7 @@ def test_weights_missing_values_and_sharpness(tmp_path: Path) -> None:
     data.write_text("\n".join(rows))
     options = ("--target", "y", "--weight", "n", *SHORT, "--sharpness", "2.5")
     assert "'y' has no value in row 2" in call("fit", data, "--out", tmp_path / "a", *options, code=1).stderr
-    result = call("fit", data, "--out", tmp_path / "b", *options, "--drop-missing")
+    result = call("fit", data, "--out", tmp_path / "b", *options, "--missing", "drop")
     assert "2 rows with missing values left out" in result.stderr
     model = StableRegressor.load(tmp_path / "b" / "model.zip")
     assert (model.posterior_.data.n_observations, model.sharpness) == (6.0, 2.5)
@@ -143,7 +151,8 @@ def test_errors_are_one_sentence_and_leave_nothing_behind(
     [
         (None, "There is no file"),
         ("", "is empty"),
-        ("y\n1\n2\n", "at least one input"),
+        ("y\n1\n2\n", "no column besides 'y' that can be used as input (there is none): add one"),
+        ("name,y\na,1\nb,2\n", "('name': it holds 2 different texts in 2 rows)"),
         ("x,y\n1,\n,2\n", "Every row of data.csv has a missing value"),
     ],
 )
@@ -151,7 +160,7 @@ def test_files_that_cannot_be_fitted(text: str | None, message: str, tmp_path: P
     data = tmp_path / "data.csv"
     if text is not None:
         data.write_text(text)
-    options = ("--target", "y", "--out", tmp_path / "run", "--drop-missing")
+    options = ("--target", "y", "--out", tmp_path / "run", "--missing", "drop")
     assert message in call("fit", data, *options, code=1).stderr
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.commands import call, call_json, complaint
 from widestable import StableRegressor, __version__
 from widestable.cli import info
+from widestable.cli.example import EXAMPLES
 from widestable.cli.tables import numbers, read_table
 
 
@@ -73,8 +74,8 @@ def test_jumps(line_run: Path) -> None:
     assert "with probability" in call("jumps", line_run, "--from", 1.0, "--to", 9.0).stdout
     for wrong, message in (
         (("--from", "1"), "Got only one of --from and --to"),
-        (("--from", "1", "--to", "2,3"), "Got 2 numbers, expected one for each of time: pass as many"),
-        (("--from", "a", "--to", "2"), "Got 'a', expected numbers with commas"),
+        (("--from", "1", "--to", "2,3"), "Got 2 values, expected one for each of time: pass as many"),
+        (("--from", "a", "--to", "2"), "Got 'a', expected a number for time"),
     ):
         assert message in complaint(call("jumps", line_run, *wrong, code=2))
     assert "Got size = -1.0" in call("jumps", line_run, "--size", -1, code=1).stderr
@@ -122,6 +123,23 @@ def test_a_table_goes_to_a_report_in_two_commands(line_run: Path, tmp_path: Path
     assert "larger than 2 " in out.read_text()
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "report", "jumps", "info", "demo", "prior"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_writes_a_table_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = call("example", name).stdout
+    table = read_table(tmp_path / f"{name}.csv")
+    assert table.n_rows >= 100
+    assert f"widestable fit {name}.csv --target {EXAMPLES[name].target}" in said
+    assert numbers(table, EXAMPLES[name].target).std() > 0.0
+    assert "there already" in call("example", name, code=1).stderr
+    other = call_json("example", name, "--out", tmp_path / "other.csv")
+    assert Path(other["out"]).read_bytes() == (tmp_path / f"{name}.csv").read_bytes()
+
+
+def test_an_unknown_example_is_refused() -> None:
+    assert "Got 'mars', expected one of nile, visits, customers" in complaint(call("example", "mars", code=2))
+
+
+@pytest.mark.parametrize("command", ["example", "fit", "predict", "report", "jumps", "info", "demo", "prior"])
 def test_help_has_examples(command: str) -> None:
     assert f"widestable {command}" in call(command, "--help").stdout.split("Examples:")[1]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,17 @@ import polars
 import pytest
 
 from widestable.cli import tables
-from widestable.cli.tables import TableError, number_columns, numbers, read_table, write_csv
+from widestable.cli.tables import TableError, kind_of_column, numbers, read_table, write_csv
 
 
 def table_of(tmp_path: Path, text: str, name: str = "data.csv") -> tables.Table:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return read_table(path)
+
+
+def kinds_of(table: tables.Table) -> dict[str, str]:
+    return {name: kind_of_column(table, name) for name in table.columns}
 
 
 @pytest.mark.parametrize(
@@ -33,15 +38,18 @@ def test_files_of_many_looks_hold_the_same_table(tmp_path: Path, name: str, text
     assert list(table.columns) == ["x", "name", "y"]
     np.testing.assert_array_equal(numbers(table, "x"), [1.0, -300.0])
     np.testing.assert_array_equal(numbers(table, "y"), [2.5, 4.0])
-    assert number_columns(table) == ["x", "y"]
+    assert kinds_of(table) == {"x": "number", "name": "category", "y": "number"}
     assert table.columns["name"].tolist() == ["red", "blue"]
 
 
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    polars.DataFrame({"x": [1, 2], "y": [0.5, None], "name": ["a", "b"]}).write_parquet(path)
+    sold = [date(2023, 3, 31), None]
+    columns = {"x": [1, 2], "y": [0.5, None], "name": ["a", "b"], "sold": sold, "on": [True, False]}
+    polars.DataFrame(columns).write_parquet(path)
     table = read_table(path)
-    assert number_columns(table) == ["x", "y"]
+    kinds = {"x": "number", "y": "number", "name": "category", "sold": "date", "on": "category"}
+    assert kinds_of(table) == kinds
     np.testing.assert_array_equal(numbers(table, "x"), [1.0, 2.0])
     with pytest.raises(TableError, match="'y' has no value in row 2"):
         numbers(table, "y")
@@ -51,6 +59,16 @@ def test_parquet(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_text("no")
     with pytest.raises(TableError, match="cannot be read as Parquet"):
         read_table(tmp_path / "b.parquet")
+
+
+def test_parquet_keeps_the_time_zone(tmp_path: Path) -> None:
+    stamps = (
+        polars.Series(["2023-01-01 10:00", "2023-01-02 10:30"]).str.to_datetime().dt.replace_time_zone("Asia/Taipei")
+    )
+    polars.DataFrame({"t": stamps, "y": [1.0, 2.0]}).write_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.columns["t"].tolist() == ["2023-01-01T10:00:00+08:00", "2023-01-02T10:30:00+08:00"]
+    assert kind_of_column(table, "t") == "date"
 
 
 def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +103,7 @@ def test_what_is_no_number_is_named_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"Column 'lat' holds 'four' in row 2 \(line 4\) of data.csv"):
         numbers(table, "lat")
     with pytest.raises(TableError, match="'lat' holds 'four'"):
-        number_columns(table)
+        kind_of_column(table, "lat")
     with pytest.raises(TableError, match=r"has no column 'Prise': did you mean 'price'\?"):
         numbers(table, "Prise")
     with pytest.raises(TableError, match="has no column 'q': there are 'price', 'lat'"):
@@ -95,10 +113,10 @@ def test_what_is_no_number_is_named_with_its_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("blank", ["", "NA", "nan", "null", "?"])
 def test_missing_values_are_told_or_kept_as_nan(tmp_path: Path, blank: str) -> None:
     table = table_of(tmp_path, f"x,y\n1,2\n{blank},3\n")
-    with pytest.raises(TableError, match=r"'x' has no value in row 2 \(line 3\).*--drop-missing"):
+    with pytest.raises(TableError, match=r"'x' has no value in row 2 \(line 3\).*--missing drop"):
         numbers(table, "x")
     np.testing.assert_array_equal(numbers(table, "x", missing=True), [1.0, np.nan])
-    assert number_columns(table) == ["x", "y"]
+    assert kinds_of(table) == {"x": "number", "y": "number"}
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

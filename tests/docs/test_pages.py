@@ -97,6 +97,20 @@ def test_which_inputs_ranks_shares_and_relevances_as_it_says() -> None:
         assert share[name] == pytest.approx(part / names["total"], abs=0.1)
 
 
+@pytest.mark.statistical
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_tables_says_what_changed_and_for_whom() -> None:
+    names = pages.run(pages.DOCS / "tutorial/tables.md")
+    jump, spending = names["jump"], names["spending"]
+    assert [str(day)[:10] for day in jump.between] == ["2023-03-31", "2023-04-01"]
+    assert jump.size == pytest.approx(60.0, abs=15.0)
+    assert names["change"][0] > 0.9
+    assert names["shares"]["share"].nlargest(2).index.tolist() == ["plan", "age"]
+    assert "where plan is pro" in str(spending.jumps()) or "where plan is plus or pro" in str(spending.jumps())
+    assert "(basic, plus, pro)" in names["message"]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
 def test_ten_columns_shows_one_case_for_it_and_one_against() -> None:

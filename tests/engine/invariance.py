@@ -141,9 +141,10 @@ def small_model(case: Case) -> Model:
 
 
 def draw_law(model: Model, rng: np.random.Generator) -> Law:
-    d = model.X.shape[1]
-    log_r = draw_log_relevance(d, model.relevance_scale, rng) if model.relevant.size else np.zeros(d)
-    return Law(np.exp(log_r), math.exp(draw_log_sharpness(rng)) if model.infer_sharpness else math.inf)
+    log_r = np.zeros(model.X.shape[1])
+    if model.relevant.size:
+        log_r[model.relevant] = draw_log_relevance(model.relevant.size, model.relevance_scale, rng)
+    return Law(np.exp(log_r[model.leader]), math.exp(draw_log_sharpness(rng)) if model.infer_sharpness else math.inf)
 
 
 def draw_parameters(model: Model, kernel: Kernel, rng: np.random.Generator) -> tuple[float, float, float]:
@@ -373,7 +374,7 @@ def look_at_law(after: list[Look], model: Model, rng: np.random.Generator) -> di
     """Relevance and sharpness, alone, together, and beside the largest atom and the parameters."""
     found = {}
     if model.relevant.size:
-        log_r = np.array([look.log_r for look in after])
+        log_r = np.array([look.log_r[model.relevant] for look in after])
         prior = np.array([draw_log_relevance(log_r.shape[1], model.relevance_scale, rng) for _ in range(N_PRIOR)])
         for j in range(log_r.shape[1]):
             found[f"log r[{j}]"] = stats.ks_2samp(log_r[:, j], prior[:, j]).pvalue

@@ -43,7 +43,14 @@ UNITS = pytest.mark.parametrize("known", [SIGN, SMOOTH], ids=["sign", "smooth"])
 
 
 def rows_of(data: TrainingData) -> Rows:
-    return Rows(data.X, data.y, data.weight, float(data.n_observations - data.y.size), data.ss_within)
+    return Rows(
+        data.X,
+        data.y,
+        data.weight,
+        float(data.n_observations - data.y.size),
+        data.ss_within,
+        np.arange(data.X.shape[1]),
+    )
 
 
 def repeated_data(rng: np.random.Generator, n: int = 20, d: int = 3) -> TrainingData:
@@ -64,7 +71,7 @@ def friedman(n: int, d: int, rng: np.random.Generator) -> TrainingData:
 def wave(n: int, d: int, rng: np.random.Generator) -> Rows:
     """A sine of the first input with noise, one observation per row."""
     X = rng.standard_normal((n, d))
-    return Rows(X, np.sin(2.0 * X[:, 0]) + 0.2 * rng.standard_normal(n), np.ones(n), 0.0, 0.0)
+    return Rows(X, np.sin(2.0 * X[:, 0]) + 0.2 * rng.standard_normal(n), np.ones(n), 0.0, 0.0, np.arange(X.shape[1]))
 
 
 def parameters(d: int, known: Known, rng: np.random.Generator) -> np.ndarray:
@@ -175,7 +182,7 @@ def test_coinciding_rows_have_a_finite_gradient(rng: np.random.Generator) -> Non
     """Rows that differ in nothing, or in an input of no relevance, and inputs whose squares overflow."""
     X = rng.standard_normal((12, 2))
     for rows_x in (np.repeat(X[:4], 3, axis=0), X * [1.0, 1e-300], X * [1.0, 1e170]):
-        rows = Rows(rows_x, rng.standard_normal(12), np.ones(12), 0.0, 0.0)
+        rows = Rows(rows_x, rng.standard_normal(12), np.ones(12), 0.0, 0.0, np.arange(rows_x.shape[1]))
         for known in (SIGN, SMOOTH):
             value, gradient = log_posterior(parameters(2, known, rng), rows, known, Scales())
             assert math.isfinite(value)
@@ -183,10 +190,24 @@ def test_coinciding_rows_have_a_finite_gradient(rng: np.random.Generator) -> Non
 
 
 def test_covariance_that_cannot_be_factored_counts_as_very_bad(rng: np.random.Generator) -> None:
-    rows = Rows(np.zeros((3, 1)), rng.standard_normal(3), np.full(3, 1e20), 0.0, 0.0)
+    rows = Rows(np.zeros((3, 1)), rng.standard_normal(3), np.full(3, 1e20), 0.0, 0.0, np.arange(1))
     value, gradient = log_posterior(np.array([0.0, 0.0, 5.0, -18.0]), rows, SMOOTH, Scales())
     assert value < 0.5 * FAILED
     assert np.all(np.isfinite(gradient))
+
+
+@UNITS
+def test_columns_of_one_input_share_a_relevance(known: Known, rng: np.random.Generator) -> None:
+    """The density is that of equal relevances, without a second prior, and the gradient fits it."""
+    data = repeated_data(rng)
+    rows = rows_of(data)._replace(group=np.array([0, 1, 1]))
+    theta = parameters(2, known, rng)
+    apart = rows._replace(group=np.arange(3))
+    spread = np.insert(theta, 1, theta[1])
+    given = all_known(theta)
+    value = log_posterior(theta, rows, given, Scales())[0]
+    assert value == pytest.approx(log_posterior(spread, apart, all_known(spread), Scales())[0], abs=1e-9)
+    check_gradient(theta, rows, known)
 
 
 @UNITS
@@ -309,7 +330,7 @@ def test_many_rows_are_thinned(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2])
 @UNITS
 def test_hardly_any_rows(known: Known, n: int, rng: np.random.Generator) -> None:
-    rows = Rows(rng.standard_normal((n, 2)), rng.standard_normal(n), np.ones(n), 0.0, 0.0)
+    rows = Rows(rng.standard_normal((n, 2)), rng.standard_normal(n), np.ones(n), 0.0, 0.0, np.arange(2))
     best = gaussian_limit_optima(rows, known, Scales(), rng, n_starts=3)[0]
     assert math.isfinite(best.log_posterior)
     assert np.all(np.abs(best.log_relevance) <= LOG_RELEVANCE_LIMIT)

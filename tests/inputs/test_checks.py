@@ -32,7 +32,7 @@ from widestable.inputs import check_training
     ],
 )
 def test_all_containers_give_the_same_data(container: Any) -> None:
-    assert_same_bits(check_training(container(A), B), check_training(A, B), but=("feature_names",))
+    assert_same_bits(check_training(container(A), B), check_training(A, B), but=("columns",))
 
 
 def test_outputs_and_weights_may_be_series_of_any_index() -> None:
@@ -45,15 +45,15 @@ def test_outputs_and_weights_may_be_series_of_any_index() -> None:
 
 def test_names_of_frames_are_kept() -> None:
     columns = {"lat": [1.0, 2.0, 3.0], "lon": [4, 5, 6]}
-    assert check_training(pd.DataFrame(columns), B).feature_names == ("lat", "lon")
-    assert check_training(pl.DataFrame(columns), B).feature_names == ("lat", "lon")
-    assert check_training(A, B).feature_names is None
-    assert check_training(pd.DataFrame(A), B).feature_names is None
+    assert check_training(pd.DataFrame(columns), B).columns.names == ("lat", "lon")
+    assert check_training(pl.DataFrame(columns), B).columns.names == ("lat", "lon")
+    assert check_training(A, B).columns.names is None
+    assert check_training(pd.DataFrame(A), B).columns.names is None
 
 
-def test_booleans_and_numeric_categories_are_numbers() -> None:
-    frame = pd.DataFrame({"on": [True, False, True], "floor": pd.Categorical([1, 3, 2])})
-    assert check_training(frame, B, standardize=False).X.tolist() == [[0.0, 3.0], [1.0, 1.0], [1.0, 2.0]]
+def test_an_array_of_truth_values_is_numbers() -> None:
+    on = np.array([[True], [False], [True]])
+    assert check_training(on, B, standardize=False).X.tolist() == [[0.0], [1.0]]
 
 
 # --- Errors ----------------------------------------------------------------------------------------------
@@ -61,8 +61,7 @@ def test_booleans_and_numeric_categories_are_numbers() -> None:
 
 NAN, INF = A.copy(), A.copy()
 NAN[1, 1], INF[2, 0] = np.nan, -np.inf
-TEXT = {"size": [1.0, 2.0, 3.0], "town": ["1", "Taipei", "Tainan"]}
-DATES = {"size": [1.0, 2.0, 3.0], "sold": pd.to_datetime(["2019-07-01"] * 3)}
+LENGTHS = {"size": [1.0, 2.0, 3.0], "sold": pd.to_timedelta(["1D", "2D", "3D"])}
 
 
 @pytest.mark.parametrize(
@@ -74,13 +73,9 @@ DATES = {"size": [1.0, 2.0, 3.0], "sold": pd.to_datetime(["2019-07-01"] * 3)}
         (pd.DataFrame(NAN, columns=["lat", "lon"]), r"NaN at row 1, column 'lon'"),
         (pl.DataFrame({"lat": [1.0, None, 2.0]}), r"NaN at row 1, column 'lat'"),
         (pd.DataFrame({"lat": pd.array([1, None, 2], dtype="Int64")}), r"NaN at row 1, column 'lat'"),
-        (pd.DataFrame(TEXT), r"X must hold numbers: encode or drop column 'town' \(Taipei in row 1\)"),
-        (pl.DataFrame(TEXT), r"X must hold numbers: encode or drop column 'town' \(Taipei in row 1\)"),
-        (pd.DataFrame(DATES), r"encode or drop column 'sold' \(2019-07-01"),
-        (pl.DataFrame(DATES), r"encode or drop column 'sold' \(2019-07-01"),
+        (pd.DataFrame(LENGTHS), r"encode or drop column 'sold' \(.* in row 0\)"),
+        (pl.DataFrame(LENGTHS), r"encode or drop column 'sold' \(.* in row 0\)"),
         ([["a", 1.0], [2.0, 3.0], [4.0, 5.0]], r"X must hold numbers, got 'a' at row 0, column 0"),
-        (np.array([["1"], ["2"], ["x"]], dtype=object), r"got 'x' at row 2, column 0"),
-        (np.array([["2019-07-01"]] * 3, dtype="datetime64[D]"), "dates or times"),
         (A + 1j, "Complex data not supported"),
         ([[1j], [2.0], [3.0]], "Complex data not supported"),
         (np.empty((0, 2)), r"Found array with 0 sample\(s\)"),

@@ -90,7 +90,8 @@ def test_input_is_not_modified() -> None:
     for array in (X, y, weight):
         array.flags.writeable = False
     check_training(X, y, weight)
-    check_new_rows(X, n_features=2, scaling=check_training(X, y).scaling)
+    data = check_training(X, y)
+    check_new_rows(X, columns=data.columns, scaling=data.scaling)
     np.testing.assert_array_equal(X, A)
 
 

@@ -108,7 +108,7 @@ def test_one_row_is_enough() -> None:
 
 def test_new_rows_are_scaled_like_training_rows_in_their_own_order() -> None:
     data = check_training(A, B)
-    rows = check_new_rows(A[[2, 0, 2]], n_features=2, scaling=data.scaling)
+    rows = check_new_rows(A[[2, 0, 2]], columns=data.columns, scaling=data.scaling)
     np.testing.assert_array_equal(rows, data.X[[2, 0, 2]])
     assert rows.flags.c_contiguous
 
@@ -116,7 +116,7 @@ def test_new_rows_are_scaled_like_training_rows_in_their_own_order() -> None:
 def test_new_rows_are_compared_with_the_training_columns() -> None:
     frame = pd.DataFrame(A, columns=["a", "b"])
     data = check_training(frame, B)
-    options: dict[str, Any] = {"n_features": 2, "scaling": data.scaling, "feature_names": data.feature_names}
+    options: dict[str, Any] = {"columns": data.columns, "scaling": data.scaling}
     np.testing.assert_array_equal(check_new_rows(pl.DataFrame(frame.to_dict("list")), **options), data.X)
     np.testing.assert_array_equal(check_new_rows(A, **options), data.X)
     with pytest.raises(ValueError, match="feature names should match") as error:
@@ -129,6 +129,6 @@ def test_new_rows_are_compared_with_the_training_columns() -> None:
 
 
 def test_new_rows_beyond_float64_are_refused() -> None:
-    scaling = check_training([[1e-300], [2e-300]], [1.0, 2.0]).scaling
+    data = check_training([[1e-300], [2e-300]], [1.0, 2.0])
     with pytest.raises(ValueError, match="too far from the training rows"):
-        check_new_rows([[1e300]], n_features=1, scaling=scaling)
+        check_new_rows([[1e300]], columns=data.columns, scaling=data.scaling)

@@ -63,13 +63,13 @@ def test_contents_of_the_wheel(built: Path) -> None:
     assert PurePosixPath("widestable/py.typed") in sizes
     assert info / "licenses" / "LICENSE" in sizes
     assert {path.parts[0] for path in sizes} == {"widestable", info.name}
-    # Every file of the package, the report's style and script too, and nothing else: no cache, no test, no data.
+    # Every file of the package, the report's style and script and the examples too, and nothing else.
     files = (
         path for path in (ROOT / "src/widestable").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
     sources = {path.relative_to(ROOT / "src").as_posix() for path in files}
     assert sources == {str(path) for path in sizes if path.parts[0] == "widestable"}
-    assert {PurePosixPath(name).suffix for name in sources} == {".py", ".typed", ".css", ".js"}
+    assert {PurePosixPath(name).suffix for name in sources} == {".py", ".typed", ".css", ".js", ".csv"}
     assert max(sizes.values()) < MAX_BYTES
     assert "License-Expression: BSD-3-Clause" in metadata
     assert "Requires-Python: >=3.11" in metadata

@@ -265,7 +265,7 @@ def test_scores_scale_with_y() -> None:
     model = fits.line()
     posterior, y_scale = model.posterior_, model.posterior_.data.scaling.y_scale
     X, y = 100.0 + np.array([[0.5], [-1.0]]), np.array([34.0, 29.0])
-    rows = check_new_rows(X, n_features=1, scaling=posterior.data.scaling)
+    rows = check_new_rows(X, columns=posterior.data.columns, scaling=posterior.data.scaling)
     mean, sd = components(posterior._source, rows, noise=True)
     mean = posterior.data.scaling.y_mean + y_scale * mean
     density = stats.norm.pdf(y[:, None], mean, y_scale * sd).mean(axis=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from . import demo, fit, info, jumps, predict, prior, report
+from . import demo, example, fit, info, jumps, predict, prior, report
 from .shell import OneSentence
 
 __all__ = ["app"]
@@ -27,7 +27,7 @@ app = typer.Typer(
 def main() -> None:
     """Bayesian regression for functions that jump.
 
-    From a table to a report in two commands:
+    From a table to a report in two commands (widestable example writes one):
 
       [bold]widestable fit data.csv --target price --out run[/bold]
 
@@ -38,5 +38,7 @@ def main() -> None:
     """
 
 
-for command in (fit.fit, predict.predict, report.report, jumps.jumps, info.info, demo.demo, prior.prior):
+for command in (
+    example.example, fit.fit, predict.predict, report.report, jumps.jumps, info.info, demo.demo, prior.prior
+):  # fmt: skip
     app.command()(command)

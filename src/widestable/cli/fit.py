@@ -7,10 +7,14 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import numpy as np
 import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from widestable import Posterior, StableRegressor
+from widestable._types import FloatArray
+from widestable.inputs import CATEGORY, DATE, Columns
+from widestable.inputs.columns import learn
 from widestable.parameters import check_number_of_relevances, check_parameters
 from widestable.report import judge
 
@@ -24,7 +28,7 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="COLUMN",
-        help="Column to predict from; may be repeated. Default: all other columns of numbers.",
+        help="Column to predict from; may be repeated. Default: all others that can be used.",
     ),
 ]
 Weight = Annotated[
@@ -32,7 +36,16 @@ Weight = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(metavar="RUN", help="Run folder to create.", show_default=False)]
 Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="Continue a run that was stopped or killed.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", **FLAG)]
+Category = Annotated[
+    list[str] | None,
+    typer.Option("--category", metavar="COLUMN", help="Input that is a category although it holds numbers."),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="WHAT", help="About missing inputs: error, drop (the row), or indicator (mark and keep them)."
+    ),
+]
 Alpha = Annotated[float | None, typer.Option(help="Stability index, 0.01 to 2. Default: inferred.")]
 Nu = Annotated[
     float | None, typer.Option(help="Squared scale of the prior of f, in squared units of y. Default: inferred.")
@@ -74,7 +87,8 @@ def fit(
     weight: Weight = None,
     out: Out = None,
     resume: Resume = None,
-    drop_missing: DropMissing = False,
+    category: Category = None,
+    missing: Missing = "error",
     alpha: Alpha = None,
     nu: Nu = None,
     sigma2: Sigma2 = None,
@@ -97,6 +111,9 @@ def fit(
 ) -> None:
     """Fit a table and write a run folder for report, predict and jumps.
 
+    Inputs may be numbers, dates or categories (text). Columns that cannot be
+    used are named, with the reason.
+
     A checkpoint is written after each round of sweeps. After Ctrl-C or a
     crash, --resume continues the run. It ends with the same draws as a run
     that was never stopped.
@@ -109,16 +126,18 @@ def fit(
 
       widestable fit trial.csv --target effect --out run --relevance infer
 
+      widestable fit customers.csv --target spend --out run --missing indicator
+
       widestable fit --resume run
     """
     silent = quiet or as_json
     if resume is None:
         given = {"DATA": data, "--target": target, "--out": out}
-        if missing := [name for name, value in given.items() if value is None]:
-            raise typer.BadParameter(f"{missing[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
+        if absent := [name for name, value in given.items() if value is None]:
+            raise typer.BadParameter(f"{absent[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
         parameters: dict[str, Any] = {
             "alpha": alpha, "nu": nu, "sigma2": sigma2, "noise": noise, "n_atoms": atoms, "standardize": standardize,
-            "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
+            "missing": missing, "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
         }  # fmt: skip
         if sharpness is not None:
             parameters["sharpness"] = _sharpness(sharpness)
@@ -126,13 +145,16 @@ def fit(
             parameters["relevance"] = _relevance(relevance)
         # Check before the folder is made, so that a wrong parameter leaves nothing behind.
         check_parameters(parameters | {"n_jobs": jobs, "max_time": max_time})
-        columns = runs.choose_columns(cast(Path, data), cast(str, target), inputs or [], weight, drop_missing)
-        check_number_of_relevances(parameters.get("relevance"), len(columns.inputs))
+        request = runs.Request(cast(str, target), tuple(inputs or ()), weight, missing, tuple(category or ()))
+        chosen = runs.choose_columns(cast(Path, data), request)
+        check_number_of_relevances(parameters.get("relevance"), len(chosen.kinds))
         folder = cast(Path, out)
-        runs.create(folder, columns, cast(Path, data), parameters, force)
-        note(_what(columns), quiet=silent)
+        # Learn the columns once before the folder is made: what is wrong with them leaves nothing behind.
+        columns, rows = learn(chosen.X, missing)
+        runs.create(folder, chosen, cast(Path, data), parameters, force)
+        note(_what(chosen, columns, columns.decode(rows)), quiet=silent)
     else:
-        if any(value is not None for value in (data, target, inputs, weight, out)) or force:
+        if any(value is not None for value in (data, target, inputs, category, weight, out)) or force:
             raise typer.BadParameter(
                 "--resume takes data and options from the run: pass only --jobs, --max-time and those of the output."
             )
@@ -172,14 +194,25 @@ def _relevance(text: str) -> str | list[float] | None:
         ) from None
 
 
-def _what(columns: runs.Columns) -> str:
-    """What is about to be fitted, in one line."""
-    text = f"{len(columns.y)} rows: {columns.target} from {', '.join(columns.inputs)}"
-    if left_out := columns.left_out:
-        text += f"; without {', '.join(left_out)}, which {'holds' if len(left_out) == 1 else 'hold'} no numbers"
-    if n_dropped := columns.n_dropped:
+def _what(chosen: runs.Chosen, columns: Columns, given: FloatArray) -> str:
+    """What is about to be fitted and what is left out, one line each."""
+    inputs = ", ".join(_input(columns, j, given[:, j]) for j in range(len(columns)))
+    text = f"{len(chosen.y)} rows: {chosen.target} from {inputs}"
+    if n_dropped := chosen.n_dropped:
         text += f"; {n_dropped} row{'s' * (n_dropped != 1)} with missing values left out"
-    return text
+    return "\n".join([text, *(f"Not used: {name} ({why})" for name, why in chosen.left_out.items())])
+
+
+def _input(columns: Columns, j: int, values: FloatArray) -> str:
+    """An input in words, with what it is unless it is a number."""
+    column, name = columns.given[j], columns.labels[j]
+    about = []
+    if column.kind == CATEGORY:
+        about = [f"category of {len(column.levels)} levels"]
+    elif column.kind == DATE:
+        about = [f"dates from {columns.show(j, 0.0)} to {columns.show(j, np.nanmax(values))}"]
+    about += ["missing values marked"] * (column.fill is not None)
+    return f"{name} ({', '.join(about)})" if about else name
 
 
 def _run(folder: Path, how: dict[str, Any], *, silent: bool) -> dict[str, Any]:
@@ -189,14 +222,14 @@ def _run(folder: Path, how: dict[str, Any], *, silent: bool) -> dict[str, Any]:
     if record["status"] == "done":
         note(f"The run in {folder} is finished: there is nothing to resume.", quiet=silent)
         return _summary(StableRegressor.load(model_file), record)
-    columns = runs.read_data(folder, record)
+    chosen = runs.read_data(folder, record)
     model = StableRegressor(**runs.parameters_of(record), **how)
     started = time.perf_counter()
     with warnings.catch_warnings():
         # The summary that is printed says the same in other words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "Sampling was interrupted", UserWarning)
-        model.fit(runs.frame(columns.inputs, columns.X), columns.y, columns.weight, checkpoint=checkpoint)
+        model.fit(chosen.X, chosen.y, chosen.weight, checkpoint=checkpoint)
     record["seconds"] += time.perf_counter() - started
     record["status"] = _status(model.posterior_)
     model.save(model_file)
@@ -224,6 +257,9 @@ def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
         "rhat": judged.rhat,
         "ess": judged.ess,
         "n_rows": record["n_rows"],
+        "n_dropped": record["n_dropped"],
+        "inputs": record["kinds"],
+        "left_out": record["left_out"],
         "n_sweeps": model.posterior_.n_sweeps,
         "n_draws": model.posterior_.log_density.size,
         "seconds": round(record["seconds"], 3),

@@ -119,7 +119,7 @@ def _about(folder: Path) -> dict[str, Any]:
     """What was asked for in a run, and its posterior medians once there are draws."""
     record = runs.read_record(folder)
     about = {name: record[name] for name in ("status", "source", "target", "inputs", "n_rows", "started", "seconds")}
-    about["parameters"] = record["parameters"]
+    about |= {"kinds": record["kinds"], "left_out": record["left_out"], "parameters": record["parameters"]}
     if (folder / runs.MODEL).exists():
         model, _ = runs.load(folder)
         about |= {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}

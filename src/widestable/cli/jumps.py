@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
 import typer
+
+from widestable.inputs import NUMBER
 
 from . import runs
 from .shell import Json, Run, emit, say, visible
@@ -35,6 +37,8 @@ def jumps(
       widestable jumps run --size 2.5
 
       widestable jumps run --from 24.97,121.53 --to 24.98,121.54
+
+      widestable jumps run --from 2023-03-01 --to 2023-05-01
     """
     model, record = runs.load(run)
     if (start is None) != (end is None):
@@ -46,7 +50,7 @@ def jumps(
         else:
             say("\n".join([str(found), *([str(outliers)] if outliers.are_modelled else [])]), quiet=False)
         return
-    a, b = (runs.frame(tuple(record["inputs"]), _place(text, record["inputs"])) for text in (start, end))
+    a, b = (_place(text, record["kinds"]) for text in (start, end))
     probability = float(model.jump_probability(a, b, size, max_width)[0])
     # The default size is known to the model only.
     least = model.jumps(size, max_width).min_size
@@ -57,17 +61,22 @@ def jumps(
         say(text, quiet=False)
 
 
-def _place(text: str, names: list[str]) -> np.ndarray:
-    """One row of inputs from text such as `24.97,121.53`."""
+def _place(text: str, kinds: dict[str, str]) -> Any:
+    """One row of inputs from text such as `24.97,121.53` or `2023-05-01,A`."""
+    parts = [part.strip() for part in next(csv.reader([text]), [])]
+    if len(parts) != len(kinds):
+        columns = visible(", ".join(kinds))
+        raise typer.BadParameter(
+            f"Got {len(parts)} value{'s' * (len(parts) != 1)}, expected one for each of {columns}: pass as many, with "
+            "commas between."
+        )
+    return runs.frame({name: [_value(part, name, kinds[name])] for name, part in zip(kinds, parts, strict=True)})
+
+
+def _value(part: str, name: str, kind: str) -> float | str:
     try:
-        values = [float(part) for part in text.split(",")]
+        return float(part) if kind == NUMBER else part
     except ValueError:
         raise typer.BadParameter(
-            f"Got {text!r}, expected numbers with commas between them: pass 24.97,121.53, for example."
+            f"Got {part!r}, expected a number for {visible(name)}: pass 24.97, for example."
         ) from None
-    if len(values) != len(names):
-        columns = visible(", ".join(names))
-        raise typer.BadParameter(
-            f"Got {len(values)} numbers, expected one for each of {columns}: pass as many numbers."
-        )
-    return np.array([values])

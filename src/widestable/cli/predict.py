@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from widestable.files import replacing
+from widestable.parameters import check_parameters
 
 from . import runs
 from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
@@ -22,6 +23,17 @@ OfF = Annotated[
     bool, typer.Option("--no-noise", help="Intervals of f instead of intervals of a new observation.", **FLAG)
 ]
 
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="About missing inputs: error, drop (leave the prediction empty) or indicator. Default: as when fitting.",
+    ),
+]
+Unknown = Annotated[
+    str, typer.Option(metavar="WHAT", help="About levels of a category that are new: error, or other (predict anyway).")
+]
+
 ADDED = ("prediction", "lower", "upper")
 
 
@@ -31,6 +43,8 @@ def predict(
     out: Out = None,
     coverage: Coverage = 0.9,
     no_noise: OfF = False,
+    missing: Missing = None,
+    unknown: Unknown = "error",
     jobs: Jobs = 2,
     force: Force = False,
     quiet: Quiet = False,
@@ -39,6 +53,9 @@ def predict(
     """Add predictions and intervals to a table of new rows.
 
     The new columns are prediction (the posterior median), lower and upper.
+
+    Rows with missing values and --missing drop stay in the table; their
+    predictions are empty.
 
     If the table has the target too, the mean absolute error and the coverage
     of the intervals are shown.
@@ -56,13 +73,16 @@ def predict(
     if out is not None:
         refuse_to_overwrite(out, force)
     model, record = runs.load(run)
-    model.set_params(n_jobs=jobs, progress=False if quiet or as_json else None)
+    how = {"missing": model.missing if missing is None else missing, "unknown": unknown, "n_jobs": jobs}
+    check_parameters(how)
+    model.set_params(**how, progress=False if quiet or as_json else None)
     table = read_table(data)
-    X = runs.frame(tuple(record["inputs"]), np.column_stack([numbers(table, name) for name in record["inputs"]]))
+    X = runs.inputs_of(table, record)
     lower, upper = model.predict_interval(X, coverage, noise=not no_noise).T
     predicted = dict(zip(_names(table), (model.predict(X), lower, upper), strict=True))
     _write(out, table.columns | predicted)
-    summary = {"n_rows": table.n_rows, "out": str(out), "coverage": coverage} | _score(table, record, predicted)
+    summary = {"n_rows": table.n_rows, "n_empty": int(np.isnan(lower).sum()), "out": str(out), "coverage": coverage}
+    summary |= _score(table, record, predicted)
     emit(summary) if as_json else note(_in_words(summary, record["target"]), quiet=quiet)
 
 
@@ -85,7 +105,7 @@ def _score(table: Table, record: dict[str, Any], predicted: dict[str, Any]) -> d
     if record["target"] not in table.columns:
         return {}
     y = numbers(table, record["target"], missing=True)
-    known = np.isfinite(y)
+    known = np.isfinite(y) & np.isfinite(predicted[next(iter(predicted))])
     if not known.any():
         return {}
     middle, lower, upper = (values[known] for values in predicted.values())
@@ -95,6 +115,8 @@ def _score(table: Table, record: dict[str, Any], predicted: dict[str, Any]) -> d
 
 def _in_words(summary: dict[str, Any], target: str) -> str:
     text = f"{summary['n_rows']} rows predicted" + (f": {summary['out']}" if summary["out"] != "None" else "")
+    if n_empty := summary["n_empty"]:
+        text += f"\n{n_empty} of them with missing values: their predictions are empty"
     if "mae" in summary:
         text += f"\nAgainst {target}: mean absolute error {summary['mae']:.4g}, "
         text += f"{summary['covered']:.0%} inside the {summary['coverage']:.0%} intervals"

@@ -37,9 +37,10 @@ def report(
     path = run / runs.REPORT if out is None else out
     refuse_to_overwrite(path, force)
     model, record = runs.load(run)
-    columns = runs.read_data(run, record)
-    about = About(record["target"], tuple(record["inputs"]), record["source"], record["seconds"], record["n_dropped"])
-    html = build_report(model, columns.X, columns.y, about, size=size, weight=columns.weight)
+    chosen = runs.read_data(run, record)
+    names = record["target"], tuple(record["inputs"]), record["source"]
+    about = About(*names, record["seconds"], record["n_dropped"], record["left_out"])
+    html = build_report(model, chosen.X, chosen.y, about, size=size, weight=chosen.weight)
     with replacing(path, parents=True) as temporary:
         temporary.write_text(html, encoding="utf-8")
     emit({"out": str(path), "bytes": path.stat().st_size}) if as_json else say(f"Report: {path}", quiet=quiet)

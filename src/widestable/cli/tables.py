@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestable._types import FloatArray, IntArray
+from widestable.inputs.cells import CATEGORY, NUMBER, kind_of
 
 Column = NDArray[Any]  # float64, or text as objects
 
@@ -143,7 +144,7 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
         polars = None  # type: ignore[assignment]
     try:
         if polars is not None:
-            return {str(column.name): _plain(column.to_numpy()) for column in polars.read_parquet(path)}
+            return {str(column.name): _plain(_with_zone(column).to_numpy()) for column in polars.read_parquet(path)}
         import pandas  # type: ignore[import-untyped]
 
         frame = pandas.read_parquet(path)
@@ -157,11 +158,17 @@ def _parquet_columns(path: Path) -> dict[str, Column]:
     return {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
 
 
+def _with_zone(column: Any) -> Any:
+    """A polars series, as text if it has a time zone, which numpy would lose."""
+    has_zone = getattr(column.dtype, "time_zone", None) is not None
+    return column.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z") if has_zone else column
+
+
 def _plain(column: Column) -> Column:
     """Numbers as float64, everything else as text."""
-    if column.dtype.kind in "biuf":
+    if column.dtype.kind in "iuf":
         return column.astype(np.float64)
-    return np.array(["" if cell is None else str(cell) for cell in column], dtype=object)
+    return np.array(["" if cell is None else str(cell).replace("NaT", "") for cell in column], dtype=object)
 
 
 # --- Choosing --------------------------------------------------------------------------------------------
@@ -178,18 +185,41 @@ def numbers(table: Table, name: str, *, missing: bool = False) -> FloatArray:
         if not _is_missing(column[i]):
             raise TableError(f"Column {name!r} holds {column[i]!r} in {place}, expected a finite number: correct it.")
         if not missing:
-            raise TableError(f"Column {name!r} has no value in {place}: fill it in, or pass --drop-missing.")
+            raise TableError(
+                f"Column {name!r} has no value in {place}: fill it in, or pass --missing drop or --missing indicator."
+            )
     return found
 
 
-def number_columns(table: Table) -> list[str]:
-    """Names of the columns that hold numbers. A column of numbers with some text in it is an error."""
-    chosen = []
-    for name, column in table.columns.items():
-        if column.dtype.kind == "f" or any(_is_number(cell) for cell in column):
-            numbers(table, name, missing=True)
-            chosen.append(name)
-    return chosen
+def texts(table: Table, name: str) -> Any:
+    """A column as a pandas series of text, None where a value is missing."""
+    import pandas
+
+    if name not in table.columns:
+        numbers(table, name)  # says which columns there are
+    cells = [None if _is_missing(cell) else str(cell).strip() for cell in table.columns[name]]
+    return pandas.Series(cells, dtype=object)
+
+
+def kind_of_column(table: Table, name: str) -> str:
+    """What a column holds: "number", "date" or "category". A column of numbers with some text in it is an error."""
+    known = [cell for cell in table.columns.get(name, ()) if not _is_missing(cell)]
+    n_numbers = sum(_is_number(cell) for cell in known)
+    # Text among numbers is more likely a slip than a level.
+    if name not in table.columns or n_numbers >= max(1, len(known) - n_numbers) or not known:
+        numbers(table, name, missing=True)
+        return NUMBER
+    return kind_of(texts(table, name))
+
+
+def read_column(table: Table, name: str, kind: str) -> Any:
+    """A column as a pandas series of numbers, of text with dates, or of a category; missing values are NaN or None."""
+    import pandas
+
+    if kind == NUMBER:
+        return pandas.Series(numbers(table, name, missing=True))
+    # Levels may look like numbers or dates.
+    return texts(table, name).astype("category") if kind == CATEGORY else texts(table, name)
 
 
 def _to_number(cell: Any) -> float:
@@ -232,4 +262,11 @@ def write_csv(file: Any, columns: Mapping[str, Column]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow([repr(float(cell)) if isinstance(cell, float) else cell for cell in row])
+        writer.writerow([_written(cell) for cell in row])
+
+
+def _written(cell: Any) -> Any:
+    """Every digit of a number, and nothing for one that is missing."""
+    if cell is None or (isinstance(cell, float) and np.isnan(cell)):
+        return ""
+    return repr(float(cell)) if isinstance(cell, float) else cell

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from .._jit import kernel, summing_kernel
-from .._types import FloatArray
+from .._types import FloatArray, IntArray
 from .law import (
     log_prior_log_relevance,
     log_prior_log_sharpness,
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    X : FloatArray, shape (n, d)
+    X : FloatArray, shape (n, columns)
         Distinct rows.
     y : FloatArray, shape (n,)
         Mean output of each row.
@@ -42,6 +42,8 @@ class Rows(NamedTuple):
         Number of observations beyond one per row.
     ss_within : float
         Sum of squares of the outputs around the mean of their row.
+    group : IntArray, shape (columns of X,)
+        Which of the d relevances each column of X has.
     """
 
     X: FloatArray
@@ -49,6 +51,12 @@ class Rows(NamedTuple):
     weight: FloatArray
     n_extra: float
     ss_within: float
+    group: IntArray
+
+    @property
+    def d(self) -> int:
+        """Number of relevances."""
+        return int(self.group.max(initial=-1)) + 1
 
 
 class Known(NamedTuple):
@@ -102,8 +110,8 @@ def log_posterior(theta: FloatArray, rows: Rows, known: Known, scales: Scales) -
     -------
     tuple of float and FloatArray, shape (d + 3,)
     """
-    d = rows.X.shape[1]
-    E, gap = rows_in_ball(rows.X, theta[:d], theta[LOG_SHARPNESS])
+    d = rows.d
+    E, gap = rows_in_ball(rows.X, theta[rows.group], theta[LOG_SHARPNESS])
     K, cosine, slope = arcsine_and_slope(E, gap)
     gradient = np.zeros(d + 3)
     value, G = _log_likelihood(K, theta, rows, gradient)
@@ -116,7 +124,8 @@ def log_posterior(theta: FloatArray, rows: Rows, known: Known, scales: Scales) -
     if known.log_sigma2 is None:
         value += log_prior_log_sigma2(theta[LOG_SIGMA2])
         gradient[LOG_SIGMA2] -= math.tanh(theta[LOG_SIGMA2])
-    gradient[:d], gradient[LOG_SHARPNESS] = pull_back(G, E, gap, cosine, slope)
+    by_column, gradient[LOG_SHARPNESS] = pull_back(G, E, gap, cosine, slope)
+    gradient[:d] = np.bincount(rows.group, by_column, d)
     if known.log_relevance is None:
         value += log_prior_log_relevance(theta[:d], scales.relevance)
         gradient[:d] += slope_log_prior_log_relevance(theta[:d], scales.relevance)

@@ -1,7 +1,8 @@
 """The posterior density of the law of the hyperplanes and of the parameters given the marks, and its gradient.
 
 They are d + 4 *numbers*: the log relevances, log sharpness, log nu, log sigma2 and alpha. Sizes and remainder are
-integrated out (`law_likelihood`).
+integrated out (`law_likelihood`). Columns that share one relevance, such as the levels of a category, follow the first
+of them: only its number is free, and it has the sum of their derivatives.
 
 Small atoms move with the law: their whitened h stays. Atoms that are *held* stay where they are in the data, and their
 whitened h changes instead, with a Jacobian: either as a whole, or in direction only, so that the hyperplane stays and
@@ -103,6 +104,11 @@ def slope_of_log_stretch(model: Model, free: FloatArray) -> FloatArray:
     for place, _, _ in _ranges(model):
         slope[place] = -math.tanh(0.5 * free[place])
     return slope
+
+
+def follow(model: Model, numbers: FloatArray) -> FloatArray:
+    """The numbers with each log relevance equal to that of its leading column."""
+    return np.concatenate([numbers[model.leader], numbers[model.leader.size :]])
 
 
 # --- Priors ----------------------------------------------------------------------------------------------
@@ -231,6 +237,7 @@ def density_and_gradient(
     tuple of Place, float and ndarray of shape (d + 4,)
         The gradient is that of `place.log_density` plus the log Jacobian. A density of -inf comes without one.
     """
+    numbers = follow(model, numbers)
     place, d = start.at(numbers), model.X.shape[1]
     nowhere = place, 0.0, np.zeros(numbers.size)
     if log_prior_of_law(model, place.law) == -math.inf:
@@ -259,6 +266,7 @@ def density_and_gradient(
     if math.isfinite(place.law.sharpness):
         gradient[LOG_SHARPNESS] += by_sharpness
         _add_slope_of_units(units, slopes, place, held, model.X, gradient)
+    gradient[:d] = np.bincount(model.leader, gradient[:d], d)
     return place._replace(log_density=solved.value + _within(model, place) + prior), log_jacobian, gradient
 
 

@@ -68,7 +68,8 @@ class Model(NamedTuple):
     infer_nu: bool
     infer_sigma2: bool
     infer_sharpness: bool
-    relevant: IntArray  # inputs whose relevance is inferred
+    leader: IntArray  # (d,) first of the columns that share a relevance with each column
+    relevant: IntArray  # leading columns whose relevance is inferred
     alpha_low: float
     alpha_high: float
     log_nu_sd: float
@@ -142,6 +143,7 @@ def make_model(
     is_dense = n <= max_dense_rows
     # The relevance of an input that never changes means nothing.
     varies = np.ptp(data.X, axis=0) > 0.0 if n else np.ones(data.X.shape[1], dtype=bool)
+    leader = leading_columns(data.columns.input_of_column)
     is_smooth = sharpness is None or math.isfinite(sharpness)
     n_landmarks, rank = choose_rank(n, max_dense_rows, is_smooth)
     # Only sign units change at the rows that a moving hyperplane passes, and nowhere else.
@@ -159,7 +161,8 @@ def make_model(
         infer_nu=nu is None,
         infer_sigma2=sigma2 is None,
         infer_sharpness=sharpness is None and is_dense,
-        relevant=np.flatnonzero(varies & infer_relevance & is_dense).astype(np.int64),
+        leader=leader,
+        relevant=np.unique(leader[varies & infer_relevance & is_dense]),
         alpha_low=priors.alpha[0],
         alpha_high=priors.alpha[1],
         log_nu_sd=priors.log_nu_sd or (3.0 if sharpness is None else 1.5),
@@ -172,6 +175,18 @@ def make_model(
         spike_b=SPIKE_B,
         spike_log_c=np.linspace(*SPIKE_LOG_C, N_SPIKE_C),
     )
+
+
+def leading_columns(group: IntArray) -> IntArray:
+    """For each column, the first column of the same group.
+
+    Examples
+    --------
+    >>> leading_columns(np.array([0, 1, 1, 1, 2]))
+    array([0, 1, 1, 1, 4])
+    """
+    _, first, place = np.unique(group, return_index=True, return_inverse=True)
+    return np.asarray(first[place], dtype=np.int64)
 
 
 def data_fields(data: TrainingData) -> dict[str, Any]:

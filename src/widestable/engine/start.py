@@ -158,7 +158,7 @@ def optimum_of_equal_relevance(rows: Rows, known: Known, scales: Scales, rng: np
     """Find the best parameters given `r_j = 1/sqrt(d)`, or None where relevances are fixed."""
     if known.log_relevance is not None:
         return None
-    d = rows.X.shape[1]
+    d = rows.d
     given = known._replace(log_relevance=np.full(d, -0.5 * math.log(d)))
     return gaussian_limit_optima(rows, given, scales, rng)[0]
 
@@ -177,7 +177,7 @@ def choose_starts(
     sharpness = [math.log(w) for w in SHARPNESS_STARTS] if known.log_sharpness is None else [known.log_sharpness]
     starts = [
         _start(log_r, log_w, rows, known)
-        for log_r, log_w in _candidates(rows.X.shape[1], sharpness, known, scales, rng, n_starts)
+        for log_r, log_w in _candidates(rows.d, sharpness, known, scales, rng, n_starts)
     ]
     starts = [start for i, start in enumerate(starts) if not any(np.array_equal(start, other) for other in starts[:i])]
     others = sorted(starts[2:], key=lambda start: -log_posterior(start, rows, known, scales)[0])
@@ -203,7 +203,11 @@ def _candidates(
 
 def _start(log_relevance: FloatArray, log_sharpness: float, rows: Rows, known: Known) -> FloatArray:
     """The vector of parameters, with nu K of mean diagonal 1 where nu is inferred."""
-    k = kernel_diagonal(rows.X * np.exp(log_relevance), math.exp(log_sharpness)).mean() if len(rows.y) > 0 else 1.0
+    k = (
+        kernel_diagonal(rows.X * np.exp(log_relevance[rows.group]), math.exp(log_sharpness)).mean()
+        if len(rows.y) > 0
+        else 1.0
+    )
     log_nu = -math.log(k) if known.log_nu is None else known.log_nu
     log_sigma2 = math.log(SIGMA2_START) if known.log_sigma2 is None else known.log_sigma2
     return np.array([*log_relevance, log_sharpness, log_nu, log_sigma2])
@@ -211,7 +215,7 @@ def _start(log_relevance: FloatArray, log_sharpness: float, rows: Rows, known: K
 
 def climb(start: FloatArray, rows: Rows, known: Known, scales: Scales) -> Optimum:
     """Search from one starting point, inside the bounds."""
-    d = rows.X.shape[1]
+    d = rows.d
     is_free = np.append(np.full(d, known.log_relevance is None), [value is None for value in known[1:]])
     bounds = np.array(
         [(-LOG_RELEVANCE_LIMIT, LOG_RELEVANCE_LIMIT)] * d
@@ -312,13 +316,16 @@ def start_inferred_law(
     -------
     list of State
     """
-    columns = np.flatnonzero(np.ptp(model.X, axis=0) > 0.0)
+    # Where one column of an input varies, the others have its relevance too.
+    columns = np.flatnonzero(np.isin(model.leader, model.leader[np.ptp(model.X, axis=0) > 0.0]))
     outliers = find_outliers(model)
     # The optimum must not trust outliers: they get the weight that their spikes leave them.
     seen, _ = inflate(model, spikes_at(model, outliers, math.log(outliers.noise_variance)))
-    rows = Rows(np.ascontiguousarray(model.X[:, columns]), seen.row_y, seen.weight, seen.n_extra, seen.ss_within)
+    leaders, group = np.unique(model.leader[columns], return_inverse=True)
+    X = np.ascontiguousarray(model.X[:, columns])
+    rows = Rows(X, seen.row_y, seen.weight, seen.n_extra, seen.ss_within, group)
     known = Known(
-        log_relevance=None if law.relevance is None else np.log(law.relevance[columns]),
+        log_relevance=None if law.relevance is None else np.log(law.relevance[leaders]),
         log_sharpness=None if law.sharpness is None else math.log(law.sharpness),
         log_nu=None if nu is None else math.log(nu),
         log_sigma2=None if sigma2 is None else math.log(sigma2),
@@ -332,7 +339,7 @@ def start_inferred_law(
     states = []
     for start, own in zip(starts, rngs, strict=True):
         relevance = np.ones(model.X.shape[1]) if law.relevance is None else law.relevance.copy()
-        relevance[columns] = np.exp(start.log_relevance)
+        relevance[columns] = np.exp(start.log_relevance[group])
         # The Gaussian limit explains the data without atoms: alpha starts high, so that the remainder does so at first.
         first_alpha = own.uniform(1.6, 1.95) if alpha is None else alpha
         chain_law = Law(relevance, math.exp(start.log_sharpness))

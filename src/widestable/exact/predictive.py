@@ -129,7 +129,7 @@ def posterior_predictive(
     data = check_training(X, y, standardize=False)
     given = data.X[data.index]
     if X_new is not None:
-        new = check_new_rows(X_new, n_features=given.shape[1], scaling=data.scaling)
+        new = check_new_rows(X_new, columns=data.columns, scaling=data.scaling)
         given = np.concatenate([given, new])
     check_units(replace(data, X=given), {"nu": nu, "sigma2": sigma2})  # new rows take part in the partition
     partition = build_partition(given) if partition is None else _check_partition(partition, given)

@@ -11,25 +11,18 @@ from sklearn.utils.validation import check_array, column_or_1d
 from .._types import FloatArray
 
 
-def check_rows(X: Any) -> FloatArray:
-    """Return X as finite rows, shape (n, d)."""
-    rows = _to_floats(X, "X")
-    _refuse_nonfinite(rows, "X", names_of(X))
-    return rows
-
-
-def check_outputs(y: Any) -> FloatArray:
-    """Return y as one finite output per row, shape (n,)."""
+def check_outputs(y: Any, *, may_be_missing: bool = False) -> FloatArray:
+    """Return y as one finite output per row, shape (n,); NaN where one is missing, if that may be."""
     if y is None:
         raise ValueError("The model requires y to be passed, but the target y is None: pass one number per row.")
-    outputs = _to_floats(y, "y")
+    outputs = to_floats(y, "y")
     if outputs.ndim == 2 and outputs.shape[1] != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {outputs.shape} instead. "
             "Several outputs are not supported: fit one model for each column of y."
         )
     outputs = np.asarray(column_or_1d(outputs, warn=True))
-    _refuse_nonfinite(outputs, "y")
+    refuse_nonfinite(np.where(np.isnan(outputs), 0.0, outputs) if may_be_missing else outputs, "y")
     return outputs
 
 
@@ -39,13 +32,13 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray:
         return np.ones(n)
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight)
-    weight = _to_floats(sample_weight, "sample_weight")
+    weight = to_floats(sample_weight, "sample_weight")
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight.shape == {weight.shape}, expected {(n,)}! Sample weights must be a 1D array or "
             "scalar: pass one weight for each row of X."
         )
-    _refuse_nonfinite(weight, "sample_weight")
+    refuse_nonfinite(weight, "sample_weight")
     for row in np.flatnonzero(weight < 0.0):
         raise ValueError(
             f"Negative values in data passed to sample_weight: {weight[row]} at {_place((row,))}. "
@@ -59,7 +52,7 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray:
     return weight
 
 
-def _to_floats(values: Any, name: str) -> FloatArray:
+def to_floats(values: Any, name: str) -> FloatArray:
     """Convert to float64 by scikit-learn's rules and with its messages; say where a value is not a number."""
     _refuse_other_types(values, name)
     rules = {"ensure_2d": name == "X", "ensure_min_samples": int(name == "X"), "ensure_all_finite": False}
@@ -88,24 +81,26 @@ def names_of(X: Any) -> tuple[str, ...] | None:
 
 
 def _refuse_other_types(values: Any, name: str) -> None:
-    """Raise for text columns of a pandas or polars frame, naming them, and for dates anywhere."""
+    """Raise for columns of a pandas or polars frame that hold no numbers, naming them, and for dates anywhere."""
     found = []
     for j, label in enumerate(getattr(values, "columns", ())):
         column = np.asarray(values.iloc[:, j] if hasattr(values, "iloc") else values[label])
         rows = () if column.dtype.kind in "biufc" else range(len(column))
-        found += [f"{label!r} ({column[i]} in row {i})" for i in rows if not _is_number(column[i])][:1]
+        found += [f"{label!r} ({column[i]} in row {i})" for i in rows if not is_number(column[i])][:1]
     if found:
         raise ValueError(f"{name} must hold numbers: encode or drop column {', '.join(found)}.")
     if hasattr(values, "__array__") and np.asarray(values).dtype.kind in ("m", "M"):
         raise ValueError(f"{name} must hold numbers, got dates or times: convert them, to days for example.")
 
 
-def _is_number(value: Any) -> bool:
-    """Return whether float() takes the value; missing and complex values are left to later checks, which name them."""
+def is_number(value: Any) -> bool:
+    """Return whether float() takes the value; missing, complex and huge ones are left to later checks."""
     if value is None or isinstance(value, complex) or type(value).__name__ == "NAType":
         return True
     try:
         float(value)
+    except OverflowError:
+        return True
     except (TypeError, ValueError):
         return False
     return not isinstance(value, np.datetime64 | np.timedelta64)
@@ -118,12 +113,12 @@ def _first_text(values: Any) -> str | None:
     except ValueError:  # ragged lists
         return None
     for place, value in np.ndenumerate(cells):
-        if isinstance(value, str | bytes) and not _is_number(value):
+        if isinstance(value, str | bytes) and not is_number(value):
             return f"{value!r} at {_place(place)}"
     return None
 
 
-def _refuse_nonfinite(values: FloatArray, name: str, names: tuple[str, ...] | None = None) -> None:
+def refuse_nonfinite(values: FloatArray, name: str, names: tuple[str, ...] | None = None) -> None:
     """Raise for NaN or infinity, naming the first place."""
     what, bad = "NaN", np.isnan(values)
     if not bad.any():
@@ -131,9 +126,11 @@ def _refuse_nonfinite(values: FloatArray, name: str, names: tuple[str, ...] | No
     if bad.any():
         first, n_more = tuple(np.argwhere(bad)[0]), int(bad.sum()) - 1
         more = f" and in {n_more} more place(s)" if n_more else ""
+        may_be_missing = what == "NaN" and name != "sample_weight"
+        how = ', or pass missing="drop" or missing="indicator" (--missing)' if may_be_missing else ""
         raise ValueError(
             f"Input {name} contains {what} at {_place(first, names)}{more}. "
-            "Expected finite numbers: drop these rows or fill them in (scikit-learn has imputers)."
+            f"Expected finite numbers: drop these rows or fill them in (scikit-learn has imputers){how}."
         )
 
 

@@ -82,12 +82,16 @@ def no_scaling(d: int) -> Scaling:
     return Scaling(np.zeros(d), np.ones(d), 0.0, 1.0)
 
 
-def measure(X: FloatArray, y: FloatArray, weight: FloatArray, robust: bool = False) -> Scaling:
+def measure(
+    X: FloatArray, y: FloatArray, weight: FloatArray, robust: bool = False, fixed: FloatArray | None = None
+) -> Scaling:
     """Return weighted mean and s.d. of each column and of y; exact sums make them independent of the order of rows.
 
-    With `robust`, outputs that are far from all others do not count for y.
+    With `robust`, outputs that are far from all others do not count for y. Where `fixed` is not NaN, it is the scale of
+    the column.
     """
     x_mean, x_scale = np.array([_mean_and_sd(column, weight) for column in X.T]).T
+    x_scale = x_scale if fixed is None else np.where(np.isnan(fixed), x_scale, fixed)
     y_mean, y_scale = _mean_and_sd_of_near(y, weight) if robust else _mean_and_sd(y, weight)
     return Scaling(np.ascontiguousarray(x_mean), np.ascontiguousarray(x_scale), y_mean, y_scale)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
-from .checks import check_outputs, check_rows, check_weights, names_of
+from .checks import check_outputs, check_weights
+from .columns import Columns, learn
 from .rounding import least_noise_variance
 from .rows import near_together
 from .scaling import Scaling, constant_columns, exact_dot, measure, no_scaling, scale_inputs, scale_outputs
@@ -49,8 +51,8 @@ class TrainingData:
         Sum of `w * (y - mean)**2` within distinct rows.
     scaling : Scaling
         How to get back to the user's units.
-    feature_names : tuple of str or None
-        Names of the columns, if the input had any.
+    columns : Columns
+        What the given columns are, and how they become the columns of X.
     least_variance : float
         Floor of the noise variance: a small part of the variance of y, and what rounding adds (`rounding.py`).
     """
@@ -67,28 +69,38 @@ class TrainingData:
     n_observations: float
     ss_within: float
     scaling: Scaling
-    feature_names: tuple[str, ...] | None
+    columns: Columns
     least_variance: float = 0.0
 
 
 def check_training(
-    X: Any, y: Any, sample_weight: Any = None, *, standardize: bool = True, robust: bool = False
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    standardize: bool = True,
+    robust: bool = False,
+    missing: str = "error",
 ) -> TrainingData:
     """Check, merge, sort and scale training data.
 
     Parameters
     ----------
-    X : array_like or frame of shape (n_given, d)
-        Inputs; frames may be of pandas or polars.
+    X : array_like or frame of shape (n_given, inputs)
+        Inputs: numbers, dates and categories. Frames may be of pandas or polars.
     y : array_like of shape (n_given,)
         Outputs.
     sample_weight : array_like of shape (n_given,), float or None, default=None
         How many observations each row stands for.
     standardize : bool, default=True
         Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
-        deviation. Constant columns are only shifted. False leaves all units alone.
+        deviation, or by a fixed number where the column says whether a category has a level. Constant columns are only
+        shifted. False leaves all units alone.
     robust : bool, default=False
         Whether outputs that are far from all others do not count for the mean and standard deviation of y.
+    missing : str, default="error"
+        What to do about missing inputs: "error", "drop" the row, or "indicator". Rows without an output are dropped
+        unless it is "error".
 
     Returns
     -------
@@ -103,13 +115,23 @@ def check_training(
     >>> data.n_observations, data.ss_within
     (3.0, 2.0)
     """
-    rows = check_rows(X)
-    outputs = check_outputs(y)
+    columns, rows = learn(X, missing)
+    outputs = check_outputs(y, may_be_missing=missing != "error")
     check_consistent_length(rows, outputs)
     weight = check_weights(sample_weight, len(rows))
-    kept = weight > 0.0
-    rows, outputs, weight = rows[kept], outputs[kept], weight[kept]
-    measured = measure(rows, outputs, weight, robust)
+    kept = (weight > 0.0) & ~np.isnan(rows).any(axis=1) & ~np.isnan(outputs)
+    if not kept.any():
+        raise ValueError(
+            f"Each of the {len(rows)} rows has a missing value or no weight, expected some without: fill them in, or "
+            "drop columns with many missing values."
+        )
+    if not kept.all() and not columns.are_numbers:
+        # Rows that are left out tell nothing: not their levels, and not which date is the first.
+        columns, rows = learn(_safe_indexing(X, np.flatnonzero(kept)), missing)
+    else:
+        rows = rows[kept]
+    outputs, weight = outputs[kept], weight[kept]
+    measured = measure(rows, outputs, weight, robust, columns.fixed_scales)
     scaling = measured if standardize else no_scaling(rows.shape[1])
     # Divided by itself the scale is exactly 1, whatever the units of y.
     spread = measured.y_scale / scaling.y_scale
@@ -121,55 +143,62 @@ def check_training(
         weight,
         kept=kept,
         scaling=scaling,
-        feature_names=names_of(X),
+        columns=columns,
         least_variance=least_noise_variance(outputs / scaling.y_scale, weight, spread),
     )
 
 
 def check_new_rows(
-    X: Any, *, n_features: int, scaling: Scaling, feature_names: Sequence[str] | None = None
+    X: Any, *, columns: Columns, scaling: Scaling, missing: str = "indicator", unknown: str = "error"
 ) -> FloatArray:
     """Check rows to predict at and scale them like the training rows.
 
     Parameters
     ----------
-    X : array_like or frame of shape (m, d)
+    X : array_like or frame of shape (m, inputs)
         Rows.
-    n_features : int
-        Number of columns that the model was fitted on.
+    columns : Columns
+        What the training columns were; their names are compared with those of X if both have names.
     scaling : Scaling
         Scaling of the training rows.
-    feature_names : sequence of str or None, default=None
-        Names of the training columns; compared with those of X if both have names.
+    missing, unknown : str
+        What to do about missing values and new levels of a category: see `Columns.encode`.
 
     Returns
     -------
     ndarray of shape (m, d)
-        Scaled rows; order and repeats are kept.
+        Scaled rows; order and repeats are kept. NaN in rows that are dropped.
 
     Examples
     --------
-    >>> scaling = check_training([[0.0], [4.0]], [0.0, 1.0]).scaling
-    >>> check_new_rows([[2.0], [6.0]], n_features=1, scaling=scaling)
+    >>> data = check_training([[0.0], [4.0]], [0.0, 1.0])
+    >>> check_new_rows([[2.0], [6.0]], columns=data.columns, scaling=data.scaling)
     array([[0.],
            [2.]])
     """
-    rows = check_rows(X)
-    if rows.shape[1] != n_features:
-        raise ValueError(
-            f"X has {rows.shape[1]} features, but widestable is expecting {n_features} features as input: "
-            "pass the columns the model was fitted on."
-        )
-    names = names_of(X)
-    if feature_names is not None and names is not None and names != tuple(feature_names):
-        raise ValueError(
-            "The feature names should match those that were passed during fit.\n"
-            f"Got {list(names)}, expected {list(feature_names)}: rename or reorder the columns."
-        )
+    rows = columns.encode(X, missing=missing, unknown=unknown)
     scaled = scale_inputs(rows, scaling)
-    if not np.all(np.isfinite(scaled)):
+    if not np.all(np.isfinite(scaled) | np.isnan(rows)):
         raise ValueError("X is too far from the training rows: scaled like them it overflows. Check its units.")
     return scaled
+
+
+def at_whole_rows(compute: Callable[..., FloatArray], *tables: FloatArray) -> FloatArray:
+    """What `compute` finds, one entry per row of some tables; NaN where a row of any of them has NaN.
+
+    Examples
+    --------
+    >>> at_whole_rows(lambda rows: rows.sum(axis=1), np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    array([ 3., nan])
+    """
+    is_whole = ~np.any([np.isnan(rows).any(axis=1) for rows in tables], axis=0)
+    if is_whole.all():
+        return compute(*tables)
+    # Where no row is whole, one at the origin tells the shape.
+    found = compute(*(rows[is_whole] if is_whole.any() else np.zeros((1, rows.shape[1])) for rows in tables))
+    out = np.full((is_whole.size, *found.shape[1:]), np.nan)
+    out[is_whole] = found[: is_whole.sum()]
+    return out
 
 
 # --- Merging ---------------------------------------------------------------------------------------------

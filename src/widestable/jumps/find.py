@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
 from ..engine.draws import ChainDraws
-from ..inputs import TrainingData, unscale_inputs
+from ..inputs import CATEGORY, TrainingData, unscale_inputs
 from ..network import sign_patterns
 from .matching import match_jumps
 from .outliers import mark_outliers
@@ -50,15 +52,17 @@ def find_jumps(
     d = data.X.shape[1]
     members = match_jumps(data, drawn)
     jumps = mark_outliers(data, drawn, [_summarise(data, drawn, of_jump) for of_jump in members], members)
+    jumps = [replace(jump, levels=_levels(data, jump)) for jump in jumps]
     return Jumps(
         min_size=limits.size * data.scaling.y_scale,
         max_width=limits.width * width_unit(data),
         n_jumps=np.bincount(drawn.draw, minlength=drawn.n_draws).astype(np.int64),
         found=tuple(sorted(jumps, key=lambda jump: jump.location) if d == 1 else jumps),
-        names=data.feature_names or tuple(f"x{j + 1}" for j in range(d)),
+        names=data.columns.labels,
+        terms=data.columns.terms,
         centre=_centre(data),
         gaps=_gaps(data, drawn) if d == 1 else None,
-        boundaries=map_boundaries(data, steps, limits) if d == 2 else None,
+        boundaries=map_boundaries(data, steps, limits) if d == 2 and data.columns.is_plain else None,
     )
 
 
@@ -79,7 +83,7 @@ def _gaps(data: TrainingData, drawn: DrawnJumps) -> Gaps:
     gap = np.where(rises, x.size - n_high, n_high) - 1
     change = np.where(rises, drawn.size, -drawn.size)
     in_gap = [change[gap == j] for j in range(x.size - 1)]
-    raw = unscale_inputs(data.X, data.scaling)[:, 0]
+    raw = data.columns.values(0, unscale_inputs(data.X, data.scaling)[:, 0])
     return Gaps(
         low=raw[:-1],
         high=raw[1:],
@@ -127,14 +131,41 @@ def _on_line(
     """With one input the location is a point, and the size is negative where f falls (`side` is -1)."""
     location, *ends = np.array([side * t for t in thresholds]) * data.scaling.x_scale[0] + data.scaling.x_mean[0]
     size, *interval = side * np.quantile(sizes, [0.5, *INTERVAL]) * data.scaling.y_scale
+    points = unscale_inputs(data.X, data.scaling)[:, 0]
+    right = int(np.clip(np.searchsorted(points, location), 1, points.size - 1))
+    places = np.array([location, min(ends), max(ends), *points[[right - 1, right]]])
+    at, low, high, before, after = data.columns.values(0, places).tolist()
     return Jump(
-        location=float(location),
-        location_interval=(float(min(ends)), float(max(ends))),
+        location=at,
+        location_interval=(low, high),
+        between=(before, after),
         direction=np.array([side]),
         size=float(size),
         size_interval=(float(min(interval)), float(max(interval))),
         **common,
     )
+
+
+def _levels(data: TrainingData, jump: Jump) -> tuple[str, tuple[str, ...]] | None:
+    """The category that alone tells on which side of a jump a training row is, and its levels where f is higher."""
+    columns = data.columns
+    if columns.is_plain:
+        return None
+    X = unscale_inputs(data.X, data.scaling)
+    is_higher, given = X @ jump.direction > jump.location, columns.decode(X)
+    for j, column in enumerate(columns.given):
+        levels = [*range(len(column.levels)), *([np.nan] if column.fill is not None else [])]
+        if column.kind != CATEGORY or len(levels) < 2:
+            continue
+        sides = [is_higher[_equal(given[:, j], level)] for level in levels]
+        if all(side.all() or not side.any() for side in sides):
+            higher = [level for level, side in zip(levels, sides, strict=True) if side.any()]
+            return columns.labels[j], tuple(columns.show(j, level) for level in higher)
+    return None
+
+
+def _equal(values: FloatArray, level: float) -> NDArray[np.bool_]:
+    return np.asarray(np.isnan(values) if np.isnan(level) else values == level)
 
 
 def _agreement(data: TrainingData, plane: FloatArray, h: FloatArray) -> float:

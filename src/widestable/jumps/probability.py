@@ -104,7 +104,7 @@ def map_boundaries(data: TrainingData, steps: Steps, limits: Limits) -> Boundary
     across_x = _separated(steps, limits, grid[:, :-1].reshape(-1, 2), grid[:, 1:].reshape(-1, 2))
     across_y = _separated(steps, limits, grid[:-1].reshape(-1, 2), grid[1:].reshape(-1, 2))
     x, y = unscale_inputs(np.column_stack(centres), data.scaling).T
-    return BoundaryMap(x, y, across_x.reshape(n, n - 1), across_y.reshape(n - 1, n))
+    return BoundaryMap(x, y, across_x.reshape(n, n - 1), across_y.reshape(n - 1, n), data.columns)
 
 
 def _cell_centres(column: FloatArray, n: int) -> FloatArray:

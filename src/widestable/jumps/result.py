@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
+from ..inputs import Columns, show_dates, unit_of
 
 # Less probable jumps are counted but not described when the result is printed.
 LIKELY = 0.5
@@ -24,13 +27,14 @@ class Jump:
     ----------
     probability : float
         Fraction of the draws that have this jump. Everything below is a summary over these draws.
-    location : float
+    location : float or datetime
         For one input, where f jumps (median). For several, the threshold on `direction . x`.
     location_interval : tuple of float
         Central 90% interval of the location. For several inputs it reflects the distance of the hyperplane from the
         centre of the data.
     direction : (d,) array
-        Normal of the hyperplane, pointing to where f is higher. It has unit length in standardised inputs.
+        Normal of the hyperplane, pointing to where f is higher. It has unit length in standardised inputs. Dates count
+        in days, and a category has one entry per level (`Jumps.terms`).
     size : float
         Change of f (median). For one input it is negative where f falls.
     size_interval : tuple of float
@@ -44,6 +48,10 @@ class Jump:
     possible_outliers : tuple of int
         Rows of the given data, counted from 0, if this jump and one of opposite sign and similar size have only these
         one or two rows between them. Empty for other jumps.
+    between : tuple of float or datetime, or None
+        For one input, the training points on either side of the location.
+    levels : tuple of str and tuple of str, or None
+        If a category alone tells on which side a training row is: its name, and its levels where f is higher.
 
     Examples
     --------
@@ -53,21 +61,25 @@ class Jump:
     """
 
     probability: float
-    location: float
-    location_interval: tuple[float, float]
+    location: Any
+    location_interval: tuple[Any, Any]
     direction: FloatArray
     size: float
     size_interval: tuple[float, float]
     width: float
     agreement: float
     possible_outliers: tuple[int, ...] = ()
+    between: tuple[Any, Any] | None = None
+    levels: tuple[str, tuple[str, ...]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON."""
+        """Plain numbers and lists, for JSON; dates as text."""
         return {
             "probability": self.probability,
-            "location": self.location,
-            "location_interval": list(self.location_interval),
+            "location": _plain(self.location),
+            "location_interval": [_plain(end) for end in self.location_interval],
+            "between": None if self.between is None else [_plain(point) for point in self.between],
+            "levels": None if self.levels is None else {self.levels[0]: list(self.levels[1])},
             "direction": self.direction.tolist(),
             "size": self.size,
             "size_interval": list(self.size_interval),
@@ -77,13 +89,17 @@ class Jump:
         }
 
 
+def _plain(place: Any) -> Any:
+    return place.isoformat() if isinstance(place, datetime) else place
+
+
 class Gaps(NamedTuple):
     """For one input: the jump between each pair of neighbouring training points.
 
     Attributes
     ----------
     low, high : (n - 1,) arrays
-        The two points of each pair.
+        The two points of each pair; dates as datetime64.
     probability : (n - 1,) array
         Probability of a jump between them.
     size : (n - 1,) array
@@ -96,8 +112,8 @@ class Gaps(NamedTuple):
     array([1.])
     """
 
-    low: FloatArray
-    high: FloatArray
+    low: NDArray[Any]
+    high: NDArray[Any]
     probability: FloatArray
     size: FloatArray
 
@@ -108,11 +124,13 @@ class BoundaryMap(NamedTuple):
     Attributes
     ----------
     x, y : (p,) and (q,) arrays
-        Centres of the cells along the first and the second input.
+        Centres of the cells along the first and the second input; dates in days.
     across_x : (q, p - 1) array
         Probability of a jump between left and right neighbours.
     across_y : (q - 1, p) array
         Probability of a jump between lower and upper neighbours.
+    columns : Columns or None
+        What the two inputs are; numbers if None.
 
     Examples
     --------
@@ -126,6 +144,7 @@ class BoundaryMap(NamedTuple):
     y: FloatArray
     across_x: FloatArray
     across_y: FloatArray
+    columns: Columns | None = None
 
     @property
     def cells(self) -> FloatArray:
@@ -164,6 +183,8 @@ class Jumps:
         For one input, what happens between neighbouring training points.
     boundaries : BoundaryMap or None
         For two inputs, a map of probabilities.
+    terms : tuple of str
+        What each entry of a direction counts: an input, or one level of a category. Empty if these are the inputs.
 
     Examples
     --------
@@ -185,11 +206,22 @@ class Jumps:
     centre: FloatArray
     gaps: Gaps | None = None
     boundaries: BoundaryMap | None = None
+    terms: tuple[str, ...] = ()
 
     @property
     def count_probability(self) -> FloatArray:
         """Posterior probabilities of 0, 1, 2, ... jumps."""
         return np.asarray(np.bincount(self.n_jumps) / self.n_jumps.size)
+
+    @property
+    def over_dates(self) -> bool:
+        """Whether the one input is a date."""
+        return self.gaps is not None and self.gaps.low.dtype.kind == "M"
+
+    @property
+    def on_line(self) -> bool:
+        """Whether there is one input, and it is no category: jumps are points then, and not planes."""
+        return len(self.terms or self.names) == 1
 
     def __len__(self) -> int:
         return len(self.found)
@@ -204,7 +236,7 @@ class Jumps:
         counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
         # The word "probability" once is enough.
         counts = counts.replace("with", "with probability", 1)
-        unit = "" if len(self.names) == 1 else " standardised units"
+        unit = unit_in_words(self)
         what = f"Jumps larger than {self.min_size:.3g} and narrower than {self.max_width:.3g}{unit}"
         likely = [jump for jump in self.found if jump.probability >= LIKELY]
         lines = [f"{what}: {counts}", *map(self.describe, likely)]
@@ -216,12 +248,12 @@ class Jumps:
         """One line of text about a jump."""
         low, high = jump.size_interval
         size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
-        size += f", {jump.width:.2g} wide" if jump.width > 0.0 else ""
+        size += f", {jump.width:.2g}{' days' * self.over_dates} wide" if jump.width > 0.0 else ""
         size += f"; {outliers_in_words(jump)}" if jump.possible_outliers else ""
-        if len(self.names) > 1:
-            return f"  where {plane_in_words(jump, self.names, self.centre)}: {size}"
-        where, left, right = places_in_words(jump)
-        return f"  at {where} (90%: {left} to {right}): {size}"
+        if not self.on_line:
+            return f"  where {plane_in_words(jump, self.terms or self.names, self.centre)}: {size}"
+        _, left, right = places_in_words(jump)
+        return f"  {location_in_words(jump)} (90%: {left} to {right}): {size}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, for JSON."""
@@ -229,6 +261,7 @@ class Jumps:
             "min_size": self.min_size,
             "max_width": self.max_width,
             "inputs": list(self.names),
+            "terms": list(self.terms or self.names),
             "count_probability": self.count_probability.tolist(),
             "jumps": [jump.to_dict() for jump in self.found],
         }
@@ -243,6 +276,8 @@ def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None
     >>> plane_in_words(jump, ("a", "b"), np.array([1.0, 120.02]))
     '0.5 a + 2 (b - 120.02) > 0.46'
     """
+    if jump.levels is not None:
+        return f"{jump.levels[0]} is {either(jump.levels[1])}"
     # Centre an input where its usual value would dominate the sum: f jumps within a few units of `direction . x`.
     shift = np.zeros(len(names)) if centre is None else np.where(np.abs(jump.direction * centre) > 3.0, centre, 0.0)
     moved = float(jump.direction @ shift)
@@ -255,6 +290,36 @@ def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None
         text += f" {sign} " if text else sign
         text += f"{abs(coefficient):.3g} {centred}"
     return f"{text} > {places_in_words(jump)[0]}"
+
+
+def location_in_words(jump: Jump) -> str:
+    """Where f jumps over one input: at a number, or between two dates.
+
+    Examples
+    --------
+    >>> days = datetime(2023, 3, 31), datetime(2023, 4, 1)
+    >>> jump = Jump(1.0, datetime(2023, 3, 31, 9), days, np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, between=days)
+    >>> location_in_words(jump)
+    'between 2023-03-31 and 2023-04-01'
+    """
+    where = places_in_words(jump)[0]
+    return f"between {where.replace(' to ', ' and ')}" if isinstance(jump.location, datetime) else f"at {where}"
+
+
+def unit_in_words(jumps: Jumps) -> str:
+    """The unit of widths, with a space in front; nothing for the user's own."""
+    return " days" if jumps.over_dates else "" if jumps.on_line else " standardised units"
+
+
+def either(levels: tuple[str, ...]) -> str:
+    """Levels in words.
+
+    Examples
+    --------
+    >>> either(("A", "B", "D"))
+    'A, B or D'
+    """
+    return f"{', '.join(levels[:-1])} or {levels[-1]}" if len(levels) > 1 else levels[0]
 
 
 def outliers_in_words(jump: Jump) -> str:
@@ -285,6 +350,12 @@ def places_in_words(jump: Jump) -> tuple[str, str, str]:
     ('0', '-0.046', '0.047')
     """
     low, high = jump.location_interval
+    if isinstance(jump.location, datetime):
+        before, after = jump.between or (low, high)
+        unit = unit_of([before, after])
+        before, after = show_dates([before, after], unit)
+        # Outward, so that the interval gets no shorter.
+        return f"{before} to {after}", show_dates([low], unit, "floor")[0], show_dates([high], unit, "ceil")[0]
     # Adding 0.0 below turns -0.0 into 0.0.
     decimals = 1 - math.floor(math.log10(high - low)) if high > low else 4
     where, left, right = (f"{round(value, decimals) + 0.0:.8g}" for value in (jump.location, low, high))

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from mpl_toolkits.axes_grid1 import make_axes_locatable
 from numpy.typing import ArrayLike
 
-from ..inputs import unscale_inputs, unscale_outputs
+from ..inputs import scale_inputs, unscale_inputs, unscale_outputs
 from ..jumps import Jumps
 from ..jumps.result import LIKELY
+from ..predict.mixture import Job
 from .outliers import are_outliers, limits_without_far, mark_on_line
-from .style import COLORS, axes_or_current, open_frame
+from .style import COLORS, axes_or_current, open_frame, place_on
 
 if TYPE_CHECKING:
     from ..regressor import StableRegressor
@@ -93,7 +94,7 @@ def plot_band(
     (1, 1)
     """
     ax = axes_or_current(ax)
-    x = np.asarray(x)
+    x = place_on(ax.xaxis, x)
     ax.fill_between(x, np.asarray(lower), np.asarray(upper), color=color, alpha=0.25, lw=0.0)
     ax.plot(x, np.asarray(middle), color=color, lw=1.6, label=label)
     return open_frame(ax)
@@ -131,12 +132,13 @@ def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | No
     if jumps.gaps is None:
         raise ValueError(f"Got jumps over {len(jumps.names)} inputs, expected one: use plot_boundaries for two.")
     ax = axes_or_current(ax)
-    low, high, probability, _ = jumps.gaps
-    ax.bar(low, probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
+    low, high = (place_on(ax.xaxis, ends) for ends in jumps.gaps[:2])
+    ax.bar(low, jumps.gaps.probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
     for jump in jumps:
         if jump.probability >= LIKELY:
-            ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
-            ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
+            ends = place_on(ax.xaxis, jump.location_interval)
+            ax.plot(ends, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
+            ax.plot(place_on(ax.xaxis, [jump.location]), [jump.probability], "o", color=color, ms=4.0)
     ax.set_ylim(0.0, 1.05)
     ax.set_ylabel("P(jump)")
     return open_frame(ax)
@@ -184,21 +186,26 @@ def plot_fit(
     >>> len(plot_fit(model, ax=Figure().subplots()).figure.axes)
     2
     """
-    if model.n_features_in_ != 1:
-        raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected one: use plot_map for two.")
+    posterior = model.posterior_
+    columns, scaling = posterior.data.columns, posterior.data.scaling
+    if len(columns) != 1 or not columns.is_plain:
+        raise ValueError(
+            f"Got a model with {len(columns)} inputs, expected one that is a number or a date: use plot_map for two."
+        )
     ax = axes_or_current(ax)
-    given = (X, y) if X is not None and y is not None else _own_data(model)
-    points, values = (np.ravel(np.asarray(part, dtype=float)) for part in given)
+    points, values = _own_data(model) if X is None or y is None else (_places(model, X), np.asarray(y, dtype=float))
+    points, values = np.ravel(points), np.ravel(values)
     name = _input_name(model)
     grid = _line_grid(points)
     tail = 0.5 * (1.0 - coverage)
     # The band is for new observations, noise included; the line is the median of f itself.
-    rows: Any = grid[:, None]
-    posterior = model.posterior_
-    lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail]).T
-    middle = posterior.quantiles(rows, [0.5], noise=False)[:, 0]
-    plot_band(grid, lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
-    _show_data(ax, points, values, are_outliers(model, points[:, None], values), np.concatenate([lower, upper]))
+    rows = scale_inputs(grid[:, None], scaling)
+    lower, upper = posterior._quantiles_at(rows, [tail, 1.0 - tail], True, Job()).T
+    middle = posterior._quantiles_at(rows, [0.5], False, Job())[:, 0]
+    is_outlier = are_outliers(model, points[:, None], values)
+    plot_band(columns.values(0, grid), lower, middle, upper, label=f"median and {coverage:.0%} band", ax=ax)
+    places = place_on(ax.xaxis, columns.values(0, points))
+    _show_data(ax, places, values, is_outlier, np.concatenate([lower, upper]))
     # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
     plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
@@ -224,6 +231,13 @@ def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
     if model.posterior_.model.has_spikes:
         return unscale_inputs(data.X[data.obs_row], data.scaling), unscale_outputs(data.obs_y, data.scaling)
     return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
+
+
+def _places(model: StableRegressor, X: Any) -> np.ndarray:
+    """Rows of one input as numbers or days; a series of them will do."""
+    if np.ndim(X) == 1:
+        X = X.to_frame() if hasattr(X, "to_frame") else np.asarray(X)[:, None]
+    return model.posterior_.data.columns.encode(X)
 
 
 def _input_name(model: StableRegressor) -> str:

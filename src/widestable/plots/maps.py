@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._types import FloatArray
-from ..inputs import unscale_inputs
+from ..inputs import scale_inputs, unscale_inputs
 from ..jumps import BoundaryMap
-from .style import PROBABILITY, SEQUENTIAL, axes_or_current
+from ..predict.mixture import Job
+from .style import PROBABILITY, SEQUENTIAL, axes_or_current, place_on
 
 if TYPE_CHECKING:
     from ..regressor import StableRegressor
@@ -25,13 +26,13 @@ class Grid(NamedTuple):
     Attributes
     ----------
     x, y : (n,) arrays
-        Values of the first and the second input.
+        Values of the first and the second input; dates as datetime64.
     lower, middle, upper : (n, n) arrays
         Median of f, and the ends of the interval; rows follow y, columns follow x.
     """
 
-    x: FloatArray
-    y: FloatArray
+    x: NDArray[Any]
+    y: NDArray[Any]
     lower: FloatArray
     middle: FloatArray
     upper: FloatArray
@@ -64,15 +65,19 @@ def predict_grid(model: StableRegressor, n: int = 40, coverage: float = 0.9, noi
     >>> predict_grid(model, 5).middle.shape
     (5, 5)
     """
-    if model.n_features_in_ != 2:
-        raise ValueError(f"Got a model with {model.n_features_in_} inputs, expected two: use plot_fit for one.")
     posterior = model.posterior_
-    X = unscale_inputs(posterior.data.X, posterior.data.scaling)
+    data, columns = posterior.data, posterior.data.columns
+    if len(columns) != 2 or not columns.is_plain:
+        raise ValueError(
+            f"Got a model with {len(columns)} inputs, expected two that are numbers or dates: use plot_fit for one."
+        )
+    X = unscale_inputs(data.X, data.scaling)
     x, y = (np.linspace(column.min(), column.max(), n) for column in X.T)
-    rows = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    rows = scale_inputs(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2), data.scaling)
     tail = 0.5 * (1.0 - coverage)
-    lower, upper = posterior.quantiles(rows, [tail, 1.0 - tail], noise=noise).T.reshape(2, n, n)
-    return Grid(x, y, lower, posterior.quantiles(rows, [0.5], noise=False).reshape(n, n), upper)
+    lower, upper = posterior._quantiles_at(rows, [tail, 1.0 - tail], noise, Job()).T.reshape(2, n, n)
+    middle = posterior._quantiles_at(rows, [0.5], False, Job()).reshape(n, n)
+    return Grid(columns.values(0, x), columns.values(1, y), lower, middle, upper)
 
 
 def plot_map(
@@ -110,9 +115,8 @@ def plot_map(
     """
     ax = axes_or_current(ax)
     # Cells as one image keep vector files small.
-    mesh = ax.pcolormesh(
-        np.asarray(x), np.asarray(y), np.asarray(values), shading="nearest", cmap=cmap, rasterized=True
-    )
+    places = place_on(ax.xaxis, x), place_on(ax.yaxis, y)
+    mesh = ax.pcolormesh(*places, np.asarray(values), shading="nearest", cmap=cmap, rasterized=True)
     bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
     if label:
@@ -149,6 +153,9 @@ def plot_boundaries(boundaries: BoundaryMap, *, points: ArrayLike | None = None,
     4
     """
     ax = axes_or_current(ax)
+    if boundaries.columns is not None:
+        x, y = (boundaries.columns.values(j, centres) for j, centres in enumerate(boundaries[:2]))
+        boundaries = boundaries._replace(x=place_on(ax.xaxis, x), y=place_on(ax.yaxis, y))
     segments, probability = boundary_segments(boundaries)
     lines = LineCollection(list(segments), cmap=PROBABILITY, norm=Normalize(0.0, 1.0), capstyle="round")
     lines.set_array(probability)

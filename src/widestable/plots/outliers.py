@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from .._types import FloatArray
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps.result import LIKELY
-from .style import OUTLIER_COLOR, axes_or_current
+from .style import OUTLIER_COLOR, axes_or_current, place_on
 
 if TYPE_CHECKING:
     from ..regressor import StableRegressor
@@ -107,17 +107,20 @@ def plot_outliers(model: StableRegressor, *, ax: Axes | None = None) -> Axes:
     >>> len(plot_outliers(model, ax=Figure().subplots()).lines)
     0
     """
-    d = model.n_features_in_
-    if d > 2:
-        raise ValueError(f"Got a model with {d} inputs, expected one or two: use outliers() for a list.")
+    columns, d = model.posterior_.data.columns, model.n_features_in_
+    if d > 2 or not columns.is_plain:
+        raise ValueError(
+            f"Got a model with {d} inputs, expected one or two that are numbers or dates: use outliers() for a list."
+        )
     ax = axes_or_current(ax)
     marked = marked_outliers(model)
     if not marked.y.size:
         return ax
+    x = place_on(ax.xaxis, columns.values(0, marked.X[:, 0]))
     if d == 1:
-        mark_on_line(ax, marked.X[:, 0], marked.y)
+        mark_on_line(ax, x, marked.y)
     else:
-        _rings(ax, *marked.X.T)
+        _rings(ax, x, place_on(ax.yaxis, columns.values(1, marked.X[:, 1])))
     ax.legend(loc="best", fontsize="small", framealpha=0.9)
     return ax
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray
+from ..inputs import NUMBER, Columns
 from ..jumps import Jump, Jumps
-from ..jumps.result import ABOUT_OUTLIERS, LIKELY, outliers_in_words, places_in_words, plane_in_words
+from ..jumps.result import (
+    ABOUT_OUTLIERS,
+    LIKELY,
+    outliers_in_words,
+    places_in_words,
+    plane_in_words,
+    unit_in_words,
+)
 from ..regressor import StableRegressor
 from . import page
 from .charts import Chart, safe
@@ -41,6 +52,8 @@ class About(NamedTuple):
         Time taken to fit, if known.
     n_dropped : int
         Number of rows that were left out because of missing values.
+    left_out : dict of str to str
+        Columns of the data that are not used, and why.
 
     Examples
     --------
@@ -53,12 +66,13 @@ class About(NamedTuple):
     source: str = "data"
     seconds: float | None = None
     n_dropped: int = 0
+    left_out: Mapping[str, str] = MappingProxyType({})
 
 
 def build_report(
     model: StableRegressor,
-    X: FloatArray,
-    y: FloatArray,
+    X: Any,
+    y: Any,
     about: About,
     *,
     size: float | None = None,
@@ -70,7 +84,7 @@ def build_report(
     ----------
     model : StableRegressor
         The fitted model.
-    X, y : (n, d) and (n,) arrays
+    X, y : array-like of shape (n, inputs) and (n,)
         The data it was fitted on.
     about : About
         Names to show.
@@ -93,6 +107,12 @@ def build_report(
     '<!DOCTYPE html>'
     """
     verdict, jumps = judge(model.posterior_), model.jumps(size)
+    columns, y = model.posterior_.data.columns, np.asarray(y, dtype=float)
+    X = columns.encode(X, missing=model.missing)
+    # Rows with missing values that were left out when fitting.
+    kept = ~np.isnan(X).any(axis=1) & ~np.isnan(y)
+    X, y, weight = X[kept], y[kept], None if weight is None else np.asarray(weight, dtype=float)[kept]
+    terms = replace(columns, names=about.inputs).terms
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
     residuals, inside = residual_chart(model, X, y, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
@@ -100,13 +120,13 @@ def build_report(
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
+        page.section("Jumps", *_jumps(jumps, terms), *map(page.figure, [*fits[1:], counts])),
         outlier_section(model, jumps, about.inputs),
         page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
         page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
-        page.section("Data", *_data(X, y, about, weight)),
+        page.section("Data", *_data(columns, X, y, about, weight)),
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
     # A chart is None when it has nothing to show, as for parameters that are all fixed.
@@ -156,9 +176,9 @@ def _sampling(model: StableRegressor) -> str:
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
+def _jumps(jumps: Jumps, terms: tuple[str, ...]) -> list[str]:
     """What counts as a jump, and a table of jumps; less probable ones are faint."""
-    unit = "" if len(jumps.names) == 1 else " standardised units"
+    unit = unit_in_words(jumps)
     what = (
         f"A step counts as a jump when it is larger than {jumps.min_size:.3g} and narrower than {jumps.max_width:.3g}"
         f"{unit}. Locations, sizes and widths are medians over the draws that have the jump."
@@ -166,14 +186,13 @@ def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
     if not len(jumps):
         return [page.paragraph(what), page.paragraph("No jump is found in at least a fifth of the draws.")]
     faint = [jump.probability < LIKELY for jump in jumps]
-    if len(jumps.names) == 1:
+    if jumps.on_line:
         head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
         places = [places_in_words(jump) for jump in jumps]
         rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
     else:
         head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-        names = tuple(safe(name) for name in inputs)
-        planes = [_plane(jump, names, jumps.centre) for jump in jumps]
+        planes = [safe(plane_in_words(jump, terms, jumps.centre)) for jump in jumps]
         rows = [[f"{i + 1}. {planes[i]}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     if any(jump.possible_outliers for jump in jumps):
         what += f" {ABOUT_OUTLIERS}"
@@ -183,11 +202,6 @@ def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
 
 def _how(jump: Jump) -> list[str]:
     return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
-
-
-def _plane(jump: Jump, names: tuple[str, ...], centre: FloatArray) -> str:
-    # The names are escaped already, so only the sign of the inequality is left to escape.
-    return plane_in_words(jump, names, centre).replace(" > ", " &gt; ")
 
 
 def _interval(ends: tuple[float, float], sign: str = "") -> str:
@@ -217,22 +231,45 @@ def _coverage(inside: float) -> str:
     )
 
 
-def _data(X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:
+def _data(columns: Columns, X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:
     """The number of rows, and a table of the columns."""
     head = ["Column", "Role", "Mean", "S.d.", "Minimum", "Median", "Maximum", "Distinct"]
-    columns = [(about.target, "target", y), *((name, "input", X[:, j]) for j, name in enumerate(about.inputs))]
+    rows = [[safe(about.target), "target", *_numbers(y)]]
+    given = columns.decode(X)
+    for j, name in enumerate(about.inputs):
+        role = "input" if columns.given[j].kind == NUMBER else f"input ({columns.given[j].kind})"
+        rows.append([safe(name), role, *_of_input(columns, j, given[:, j])])
     if weight is not None:
-        columns.append(("weight", "weight", np.asarray(weight, dtype=float)))
-    rows = []
-    for name, role, values in columns:
-        numbers = (values.mean(), values.std(), values.min(), np.median(values), values.max())
-        rows.append([safe(name), role, *(f"{v:.4g}" for v in numbers), f"{np.unique(values).size}"])
+        rows.append(["weight", "weight", *_numbers(weight)])
     repeats = len(X) - len(np.unique(X, axis=0))
     text = f"{len(y)} rows from {safe(about.source)}"
     text += f", {repeats} of them with inputs that occur in an earlier row" if repeats else ""
     if about.n_dropped:
         text += f"; {about.n_dropped} row{'s' * (about.n_dropped != 1)} with missing values left out"
-    return [page.paragraph(text + "."), page.table(head, rows)]
+    notes = [page.paragraph(f"{safe(name)} is not used: {safe(why)}.", "sub") for name, why in about.left_out.items()]
+    return [page.paragraph(text + "."), page.table(head, rows), *notes]
+
+
+def _numbers(values: FloatArray) -> list[str]:
+    numbers = (values.mean(), values.std(), values.min(), np.median(values), values.max())
+    return [*(f"{v:.4g}" for v in numbers), f"{np.unique(values).size}"]
+
+
+def _of_input(columns: Columns, j: int, values: FloatArray) -> list[str]:
+    """What the table says about an input: dates have no mean, and of a category the commonest level is told."""
+    known = values[~np.isnan(values)]
+    missing = f" and {values.size - known.size} missing" if known.size < values.size else ""
+    n_distinct = f"{np.unique(known).size}{missing}"
+    match columns.given[j].kind:
+        case "date":
+            ends = [safe(columns.show(j, v)) for v in np.quantile(known, [0.0, 0.5, 1.0])]
+            return ["", "", *ends, n_distinct]
+        case "category":
+            place, times = np.unique(known, return_counts=True)
+            most = f"{safe(columns.show(j, place[times.argmax()]))} ({times.max()} rows)"
+            return ["", "", "", f"mostly {most}", "", n_distinct]
+        case _:
+            return [*_numbers(known)[:-1], n_distinct]
 
 
 def _reproduce(model: StableRegressor, about: About) -> list[str]:

@@ -10,12 +10,13 @@ from scipy.stats import norm
 from .._types import FloatArray
 from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
 from ..fitting import likely_needed
-from ..inputs import spread_indices
+from ..inputs import scale_inputs, spread_indices
 from ..jumps import Jumps
 from ..plots.chains import rank_counts
 from ..plots.outliers import are_outliers, limits_without_far
 from ..plots.style import COLORS
 from ..posterior import Posterior
+from ..predict.mixture import Job
 from ..regressor import StableRegressor
 from ..summaries import N_OUTLIERS
 from .charts import GRID, Chart, axis, histogram, label, layout, lines, points, safe, short
@@ -123,7 +124,7 @@ def _inferred_draws(posterior: Posterior) -> dict[str, FloatArray]:
 
 def _slowest_relevances(posterior: Posterior) -> dict[str, FloatArray]:
     """Draws of the inferred relevances that have the largest R-hat, at most `MAX_RELEVANCES` of them."""
-    relevant = posterior.model.relevant
+    relevant = posterior.data.columns.input_of_column[posterior.model.relevant]
     if not relevant.size:
         return {}
     draws = posterior.relevance[:, :, relevant]
@@ -203,8 +204,9 @@ def residual_chart(model: StableRegressor, X: FloatArray, y: FloatArray, target:
     posterior, is_outlier = model.posterior_, are_outliers(model, X, y)
     keep = rows_to_show(is_outlier, MAX_RESIDUALS)
     X, y, is_outlier = X[keep], y[keep], is_outlier[keep]
-    middle = posterior.quantiles(X, [0.5], noise=False)[:, 0]
-    lower, upper = posterior.quantiles(X, [0.05, 0.95]).T
+    rows = scale_inputs(X, posterior.data.scaling)
+    middle = posterior._quantiles_at(rows, [0.5], False, Job())[:, 0]
+    lower, upper = posterior._quantiles_at(rows, [0.05, 0.95], True, Job()).T
     residual = y - middle
     usual = ~is_outlier
     # Outliers are not noise, and far ones would squash both panels.

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
-from ..inputs import spread_indices
+from ..inputs import CATEGORY, Columns, scale_inputs, spread_indices
 from ..jumps import BoundaryMap, Jump, Jumps
-from ..jumps.result import LIKELY, places_in_words
+from ..jumps.result import LIKELY, location_in_words, places_in_words
 from ..plots.maps import boundary_segments, predict_grid
 from ..plots.outliers import LABEL, are_outliers, limits_without_far
-from ..plots.style import COLORS
+from ..plots.style import COLORS, is_dated
+from ..predict.mixture import Job
 from ..regressor import StableRegressor
-from .charts import Chart, axis, band, layout, lines, points, safe, short
+from .charts import Chart, axis, band, label, layout, lines, points, safe, short
 from .outliers import marks, rings, rows_to_show
 
 # Draw at most this many rows of the data.
@@ -25,17 +27,26 @@ HOVER = "%{x}: %{y}<extra></extra>"
 def fit_charts(
     model: StableRegressor, X: FloatArray, y: FloatArray, names: tuple[str, ...], target: str, jumps: Jumps
 ) -> list[Chart]:
-    """The charts that suit the number of inputs. The first shows the fit itself, any others its jumps."""
-    is_outlier = are_outliers(model, X, y)
+    """The charts that suit the inputs. The first shows the fit itself, any others its jumps.
+
+    X holds the columns of the engine, as `Columns.encode` makes them.
+    """
+    is_outlier, columns = are_outliers(model, X, y), model.posterior_.data.columns
     keep, rows = rows_to_show(is_outlier, MAX_POINTS), np.flatnonzero(is_outlier)
-    if len(names) == 1:
+    if len(names) == 1 and columns.is_plain:
         return [_band_chart(model, X[:, 0], y, keep, rows, names[0], target, jumps)]
-    if len(names) == 2:
-        ringed = [rings(X[rows, 0], X[rows, 1], rows, showlegend=False)] if rows.size else []
-        charts = [_map_chart(model, X[keep], names, target), _boundary_chart(X[keep], names, jumps)]
+    if len(names) == 2 and columns.is_plain:
+        x, z = (columns.values(j, X[:, j]) for j in range(2))
+        ringed = [rings(x[rows], z[rows], rows, showlegend=False)] if rows.size else []
+        charts = [_map_chart(model, x[keep], z[keep], names, target), _boundary_chart(x[keep], z[keep], names, jumps)]
         note = f" A red ring is an {LABEL}." if ringed else ""
         return [chart._replace(data=chart.data + ringed, caption=chart.caption + note) for chart in charts]
     return [_slice_chart(model, X, names, target)]
+
+
+def _axis(name: str, values: NDArray[Any], **changes: Any) -> dict[str, Any]:
+    """An axis with the name of an input, of dates if its values are."""
+    return axis(safe(name), **({"type": "date"} if is_dated(values) else {}), **changes)
 
 
 # --- One input -------------------------------------------------------------------------------------------
@@ -54,21 +65,24 @@ def _band_chart(
     """Median of f and 90% band of new observations, with the jumps in a panel below; `keep` are the rows to show."""
     margin = 0.03 * (float(np.ptp(x)) or 1.0)
     grid = np.linspace(x.min() - margin, x.max() + margin, 401)
-    lower, upper = model.posterior_.quantiles(grid[:, None], [0.05, 0.95]).T
-    middle = model.posterior_.quantiles(grid[:, None], [0.5], noise=False)[:, 0]
+    posterior, columns = model.posterior_, model.posterior_.data.columns
+    rows = scale_inputs(grid[:, None], posterior.data.scaling)
+    lower, upper = posterior._quantiles_at(rows, [0.05, 0.95], True, Job()).T
+    middle = posterior._quantiles_at(rows, [0.5], False, Job())[:, 0]
+    at, x = columns.values(0, grid), columns.values(0, x)
     ordinary = np.setdiff1d(keep, outliers)
     limits = limits_without_far(np.concatenate([lower, upper, y[ordinary]]), y[outliers])
     inside = keep if limits is None else keep[(y[keep] >= limits[0]) & (y[keep] <= limits[1])]
     data = [
-        *band(grid, lower, upper, "90% of new observations"),
-        lines(grid, middle, COLORS[0], "posterior median", hovertemplate=HOVER),
+        *band(at, lower, upper, "90% of new observations"),
+        lines(at, middle, COLORS[0], "posterior median", hovertemplate=HOVER),
         points(x[inside], y[inside], "data", size=5.0, hovertemplate=HOVER),
         *marks(x[outliers], y[outliers], outliers, limits, (x.min(), x.max())),
         *_gap_bars(jumps),
         *(_location(jump) for jump in jumps if jump.probability >= LIKELY),
     ]
     panels = {
-        "xaxis": axis(safe(name), anchor="y2", domain=[0.0, 1.0]),
+        "xaxis": _axis(name, at, anchor="y2", domain=[0.0, 1.0]),
         "yaxis": axis(safe(target), domain=[0.3, 1.0], **({} if limits is None else {"range": short(limits)})),
         "yaxis2": axis("P(jump)", domain=[0.0, 0.2], range=[0.0, 1.08], tickvals=[0, 0.5, 1]),
     }
@@ -89,7 +103,10 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
         return []
     low, high, probability, _ = jumps.gaps
     text = [f"{a} to {b}: {p:.2f}" for a, b, p in zip(short(low), short(high), probability, strict=True)]
-    bars = {"type": "bar", "x": short(0.5 * (low + high)), "y": short(probability), "width": short(high - low)}
+    width = high - low
+    # Plotly measures along an axis of dates in milliseconds.
+    length = short(width / np.timedelta64(1, "ms") if jumps.over_dates else width)
+    bars = {"type": "bar", "x": short(low + width / 2), "y": short(probability), "width": length}
     look = {"marker": {"color": COLORS[1], "opacity": 0.4}, "showlegend": False}
     return [bars | look | {"yaxis": "y2", "hovertext": text, "hoverinfo": "text"}]
 
@@ -97,11 +114,12 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
 def _location(jump: Jump) -> dict[str, Any]:
     """The 90% interval for the location of a jump, at the height of its probability."""
     low, high = jump.location_interval
-    where, left, right = places_in_words(jump)
-    label = f"jump of {jump.size:+.3g} at {where} ({left} to {right}), probability {jump.probability:.2f}"
+    _, left, right = places_in_words(jump)
+    text = f"jump of {jump.size:+.3g} {location_in_words(jump)} ({left} to {right})"
+    text += f", probability {jump.probability:.2f}"
     line = lines([low, jump.location, high], [jump.probability] * 3, COLORS[1], yaxis="y2", mode="lines+markers")
     look = {"line": {"color": COLORS[1], "width": 3}, "marker": {"size": [0, 9, 0], "color": COLORS[1]}}
-    return line | look | {"showlegend": False, "hovertext": [label] * 3, "hoverinfo": "text"}
+    return line | look | {"showlegend": False, "hovertext": [text] * 3, "hoverinfo": "text"}
 
 
 # --- Two inputs ------------------------------------------------------------------------------------------
@@ -113,7 +131,7 @@ WIDTH = "Width"
 SHADES = ((0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 
 
-def _map_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], target: str) -> Chart:
+def _map_chart(model: StableRegressor, x: NDArray[Any], y: NDArray[Any], names: tuple[str, ...], target: str) -> Chart:
     """A map of the median, with buttons for the ends and the width of the 90% interval."""
     grid = predict_grid(model, CELLS)
     views = {"Median": grid.middle, "5%": grid.lower, "95%": grid.upper, WIDTH: grid.upper - grid.lower}
@@ -131,11 +149,11 @@ def _map_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], ta
         "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
     }
     mark = {"color": "white", "size": 5, "line": {"color": "#444444", "width": 1}}
-    data = [heat, points(X[:, 0], X[:, 1], "data", marker=mark, hoverinfo="skip")]
+    data = [heat, points(x, y, "data", marker=mark, hoverinfo="skip")]
     panel = {
-        "xaxis": axis(safe(names[0]), showgrid=False),
-        "yaxis": axis(safe(names[1]), showgrid=False),
-        "updatemenus": [_menu([_button(label, values, limits) for label, values in views.items()])],
+        "xaxis": _axis(names[0], x, showgrid=False),
+        "yaxis": _axis(names[1], y, showgrid=False),
+        "updatemenus": [_menu([_button(name, values, limits) for name, values in views.items()])],
         "margin": {"l": 58, "r": 18, "t": 56, "b": 46},
         "showlegend": False,
     }
@@ -153,27 +171,29 @@ def _menu(buttons: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "buttons", "direction": "right", "buttons": buttons, "showactive": True} | place | look
 
 
-def _button(label: str, values: FloatArray, limits: tuple[float, float]) -> dict[str, Any]:
+def _button(name: str, values: FloatArray, limits: tuple[float, float]) -> dict[str, Any]:
     """A button that shows other values. The three quantiles share one colour scale; the width has its own."""
-    low, high = (0.0, float(values.max())) if label == WIDTH else limits
+    low, high = (0.0, float(values.max())) if name == WIDTH else limits
     change = {"z": [short(values, 4)], "zmin": [short(low)], "zmax": [short(high)]}
-    return {"label": label, "method": "restyle", "args": [change, [0]]}
+    return {"label": name, "method": "restyle", "args": [change, [0]]}
 
 
-def _boundary_chart(X: FloatArray, names: tuple[str, ...], jumps: Jumps) -> Chart:
+def _boundary_chart(x: NDArray[Any], y: NDArray[Any], names: tuple[str, ...], jumps: Jumps) -> Chart:
     """The sides of cells, darker and thicker where a jump is more probable, and the lines that most draws agree on."""
     assert jumps.boundaries is not None
     segments, probability = boundary_segments(jumps.boundaries)
-    data = [points(X[:, 0], X[:, 1], "data", COLORS[0], 4.0, hoverinfo="skip")]
+    columns = jumps.boundaries.columns
+    assert columns is not None
+    data = [points(x, y, "data", COLORS[0], 4.0, hoverinfo="skip")]
     for low, high in SHADES:
         chosen = segments[(probability >= low) & ((probability < high) | (high == 1.0))]
         grey = int(225.0 - 225.0 * high)
         look = {"color": f"rgb({grey},{grey},{grey})", "width": 1.0 + 5.0 * high}
-        data.append(_pieces(chosen, f"{low:.0%} to {high:.0%}", look))
+        data.append(_pieces(chosen, columns, f"{low:.0%} to {high:.0%}", look))
     likely = [(i + 1, jump) for i, jump in enumerate(jumps) if jump.probability >= LIKELY]
-    data += [_line_of(jump, jumps.boundaries, number) for number, jump in likely]
+    data += [_line_of(jump, jumps.boundaries, columns, number) for number, jump in likely]
     box = {"showgrid": False, "zeroline": False}
-    panel = {"xaxis": axis(safe(names[0]), **box), "yaxis": axis(safe(names[1]), **box)}
+    panel = {"xaxis": _axis(names[0], x, **box), "yaxis": _axis(names[1], y, **box)}
     legend = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top", "title": {"text": "P(jump)"}}
     caption = (
         f"The probability that f jumps by more than {jumps.min_size:.3g} between neighbouring cells. Dashed lines are "
@@ -182,19 +202,21 @@ def _boundary_chart(X: FloatArray, names: tuple[str, ...], jumps: Jumps) -> Char
     return Chart("boundaries", data, layout(**panel, legend=legend), 480, caption)
 
 
-def _pieces(segments: FloatArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
+def _pieces(segments: FloatArray, columns: Columns, name: str, look: dict[str, Any]) -> dict[str, Any]:
     """Separate segments in one trace: a NaN between two segments leaves a gap."""
     gap = np.full((len(segments), 1, 2), np.nan)
     path = np.concatenate([segments.reshape(-1, 2, 2), gap], axis=1).reshape(-1, 2)
-    return lines(path[:, 0], path[:, 1], "", name, line=look, connectgaps=False, hoverinfo="skip")
+    x, y = (columns.values(j, path[:, j]) for j in range(2))
+    return lines(x, y, "", name, line=look, connectgaps=False, hoverinfo="skip")
 
 
-def _line_of(jump: Jump, boundaries: BoundaryMap, number: int) -> dict[str, Any]:
+def _line_of(jump: Jump, boundaries: BoundaryMap, columns: Columns, number: int) -> dict[str, Any]:
     """The line across which f jumps, inside the map."""
     ends = clip_line(jump.direction, jump.location, boundaries.x[[0, -1]], boundaries.y[[0, -1]])
     look = {"color": COLORS[1], "width": 2, "dash": "dash"}
-    label = f"jump {number}: {jump.size:+.3g}"
-    return lines(ends[:, 0], ends[:, 1], "", label, line=look, hovertext=label, hoverinfo="text")
+    name = f"jump {number}: {jump.size:+.3g}"
+    x, y = (columns.values(j, ends[:, j]) for j in range(2))
+    return lines(x, y, "", name, line=look, hovertext=name, hoverinfo="text")
 
 
 def clip_line(direction: FloatArray, location: float, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -229,7 +251,9 @@ THIN = "rgba(0, 114, 178, 0.3)"
 
 def _slice_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], target: str) -> Chart:
     """For each input, f along it with the other inputs as in some of the rows, and the average of these lines."""
-    found = [_slices(model, X, j) for j in range(X.shape[1])]
+    columns = model.posterior_.data.columns
+    grids = [_along(columns, X, j) for j in range(len(columns))]
+    found = [_slices(model, X, j, grid) for j, grid in enumerate(grids)]
     effect = np.array([np.ptp(values.mean(axis=0)) for values in found])
     chosen = np.sort(np.argsort(-effect)[:MAX_SLICES])
     n_columns = 2 if chosen.size == 4 else min(N_COLUMNS, chosen.size)
@@ -239,34 +263,50 @@ def _slice_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], 
     data: list[dict[str, Any]] = []
     for k, j in enumerate(chosen):
         suffix = str(k + 1) if k else ""
-        data += _slice_panel(_along(X[:, j]), found[j], {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
-        panel[f"xaxis{suffix}"] = axis(safe(names[j]))
+        data += _slice_panel(columns, j, grids[j], found[j], {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
+        levels = [label(columns.show(j, place)) for place in grids[j]] if columns.given[j].kind == CATEGORY else []
+        ticks = {"tickvals": list(range(len(levels))), "ticktext": levels} if levels else {}
+        panel[f"xaxis{suffix}"] = _axis(names[j], columns.values(j, grids[j]), **ticks)
         panel[f"yaxis{suffix}"] = axis(safe(target) if k % n_columns == 0 else "", matches="y")
     more = f" Only the {MAX_SLICES} inputs that change f most are shown." if len(names) > MAX_SLICES else ""
     caption = (
         "Each thin line is the posterior median of f along one input, with the other inputs held as in one of "
         f"{len(found[0])} rows. The thick line is their average (partial dependence).{more}"
     )
+    if any(column.kind == CATEGORY for column in columns.given):
+        caption += " Along a category there are dots instead, one column of them per level."
     return Chart("fit", data, layout(**panel, showlegend=False), 120 + 240 * n_rows, caption)
 
 
-def _slice_panel(grid: FloatArray, values: FloatArray, where: dict[str, str]) -> list[dict[str, Any]]:
-    """All thin lines in one trace, separated by NaN, and the thick line."""
+def _slice_panel(
+    columns: Columns, j: int, grid: FloatArray, values: FloatArray, where: dict[str, str]
+) -> list[dict[str, Any]]:
+    """All thin lines in one trace, separated by NaN, and the thick line; dots along a category."""
     gap = np.full((len(values), 1), np.nan)
     path = np.concatenate([values, gap], axis=1).ravel()
     x = np.tile(np.append(grid, np.nan), len(values))
     thin = {"line": {"color": THIN, "width": 1}, "hoverinfo": "skip"}
     thick = {"line": {"color": COLORS[0], "width": 3}, "hovertemplate": HOVER}
-    return [lines(x, path, "") | thin | where, lines(grid, values.mean(axis=0), "") | thick | where]
+    if columns.given[j].kind == CATEGORY:
+        thin |= {"mode": "markers", "marker": {"color": THIN, "size": 5}}
+        thick |= {"mode": "markers", "marker": {"color": COLORS[0], "size": 11}}
+    at, along = columns.values(j, x), columns.values(j, grid)
+    return [lines(at, path, "") | thin | where, lines(along, values.mean(axis=0), "") | thick | where]
 
 
-def _along(column: FloatArray) -> FloatArray:
-    return np.linspace(column.min(), column.max(), N_POINTS)
+def _along(columns: Columns, X: FloatArray, j: int) -> FloatArray:
+    """Where to look along input j: at each level of a category, or evenly from the smallest to the largest value."""
+    if columns.given[j].kind == CATEGORY:
+        return np.arange(float(len(columns.given[j].levels)))
+    given = columns.decode(X)[:, j]
+    return np.linspace(np.nanmin(given), np.nanmax(given), N_POINTS)
 
 
-def _slices(model: StableRegressor, X: FloatArray, j: int) -> FloatArray:
+def _slices(model: StableRegressor, X: FloatArray, j: int, grid: FloatArray) -> FloatArray:
     """Posterior medians of f along input j, shape (rows, points)."""
+    posterior, columns = model.posterior_, model.posterior_.data.columns
     base = X[spread_indices(len(X), N_ROWS)]
-    rows = np.repeat(base, N_POINTS, axis=0)
-    rows[:, j] = np.tile(_along(X[:, j]), len(base))
-    return model.posterior_.quantiles(rows, [0.5], noise=False).reshape(len(base), N_POINTS)
+    rows = np.repeat(base, grid.size, axis=0)
+    rows[:, columns.places(j)] = np.tile(columns.given[j].expand(grid), (len(base), 1))
+    rows = scale_inputs(rows, posterior.data.scaling)
+    return posterior._quantiles_at(rows, [0.5], False, Job()).reshape(len(base), grid.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
 from ..inputs import spread_indices, unscale_inputs
@@ -30,7 +31,7 @@ def rows_to_show(is_outlier: np.ndarray, most: int) -> IntArray:
     return np.union1d(spread_indices(is_outlier.size, most), np.flatnonzero(is_outlier)).astype(np.int64)
 
 
-def rings(x: FloatArray, y: FloatArray, rows: IntArray, **changes: Any) -> dict[str, Any]:
+def rings(x: NDArray[Any], y: NDArray[Any], rows: IntArray, **changes: Any) -> dict[str, Any]:
     """A ring around each of these points; the hover text names its row."""
     look = {"symbol": "circle-open", "size": 13, "color": OUTLIER_COLOR, "line": {"width": 2.5}}
     text = [f"outlier: row {row}" for row in rows]
@@ -38,7 +39,7 @@ def rings(x: FloatArray, y: FloatArray, rows: IntArray, **changes: Any) -> dict[
 
 
 def marks(
-    x: FloatArray, y: FloatArray, rows: IntArray, limits: tuple[float, float] | None, span: tuple[float, float]
+    x: NDArray[Any], y: FloatArray, rows: IntArray, limits: tuple[float, float] | None, span: tuple[Any, Any]
 ) -> list[dict[str, Any]]:
     """Rings around points inside the limits of y, and arrows with values for those beyond; `span` is that of x."""
     low, high = (-np.inf, np.inf) if limits is None else limits
@@ -51,23 +52,24 @@ def marks(
     up = y > high
     look = {"symbol": ["triangle-up" if u else "triangle-down" for u in up], "size": 11, "color": OUTLIER_COLOR}
     # Values near the right end stand on the left of their arrows.
-    side = np.where(x > span[0] + 0.8 * (span[1] - span[0]), "middle left", "middle right").tolist()
+    width = span[1] - span[0]
+    side = np.where(x > span[0] + 0.8 * width, "middle left", "middle right").tolist()
     place = {"mode": "markers+text", "textposition": side, "textfont": {"color": OUTLIER_COLOR, "size": 12}}
     text = [f"outlier: row {row}, {value:.4g}" for row, value in zip(rows, y, strict=True)]
     arrows = points(x, np.where(up, high - edge, low + edge), FAR_LABEL, marker=look, hovertext=text, hoverinfo="text")
-    return [
-        *found,
-        arrows | place | {"cliponaxis": False, "text": _values(x, y, up, 1.5 * VALUE_WIDTH * (span[1] - span[0]))},
-    ]
+    return [*found, arrows | place | {"cliponaxis": False, "text": _values((x - span[0]) / width, y, up)}]
 
 
-def _values(x: FloatArray, y: FloatArray, up: np.ndarray, width: float) -> list[str]:
-    """The values beside the arrows; where one would overlap another at the same edge, only hovering shows it."""
+def _values(x: FloatArray, y: FloatArray, up: np.ndarray) -> list[str]:
+    """The values beside the arrows; where one would overlap another at the same edge, only hovering shows it.
+
+    x goes from 0 to 1 across the chart.
+    """
     text = [""] * x.size
     for side in (True, False):
         last = -np.inf
         for i in np.argsort(x, kind="stable"):
-            if up[i] == side and x[i] >= last + width:
+            if up[i] == side and x[i] >= last + 1.5 * VALUE_WIDTH:
                 text[i], last = f"{y[i]:.3g}", x[i]
     return text
 
@@ -118,13 +120,13 @@ def _table(model: StableRegressor, found: list[Outlier], inputs: tuple[str, ...]
     data = model.posterior_.data
     found = sorted(sorted(found, key=lambda item: -item.probability)[:MAX_ROWS], key=lambda item: item.row)
     observations = data.observation[[item.row for item in found]]
-    X = unscale_inputs(data.X[data.obs_row[observations]], data.scaling)
+    X = data.columns.decode(unscale_inputs(data.X[data.obs_row[observations]], data.scaling))
     y = data.scaling.y_mean + data.scaling.y_scale * data.obs_y[observations]
     head = ["Row", *(safe(name) for name in inputs), "Observed", "Fitted", "Residual", "Size", "Probability"]
     rows = [
         [
             f"{item.row}",
-            *(f"{value:.5g}" for value in x[: len(inputs)]),
+            *(safe(data.columns.show(j, value, ".5g")) for j, value in enumerate(x[: len(inputs)])),
             f"{at:.4g}",
             f"{at - item.residual:.4g}",
             f"{item.residual:+.3g}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -48,10 +49,27 @@ def write(path: str | os.PathLike[str], posterior: Posterior, parameters: dict[s
     logger.debug("Wrote %s, format %d", path, VERSION)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Posterior, dict[str, Any]]:
-    """The posterior and the estimator's parameters; UnreadableFileError says in one sentence what is wrong."""
+def read(path: str | os.PathLike[str], known: Sequence[str] | None = None) -> tuple[Posterior, dict[str, Any]]:
+    """The posterior and the estimator's parameters; UnreadableFileError says in one sentence what is wrong.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    known : sequence of str, optional
+        Parameters that there may be. Default: any.
+
+    Returns
+    -------
+    tuple of Posterior and dict
+    """
     with Path(path).open("rb") as file:
-        return _read_open(path, file)
+        posterior, parameters = _read_open(path, file)
+    if known is not None and (unknown := set(parameters) - set(known)):
+        raise UnreadableFileError(
+            f"Cannot read {os.fspath(path)!r}: it has an unknown parameter {min(unknown)!r}; save the model again."
+        )
+    return posterior, parameters
 
 
 def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters: dict[str, Any]) -> Posterior | None:
@@ -76,6 +94,7 @@ def read_checkpoint(path: str | os.PathLike[str], data: TrainingData, parameters
     # The order in which rows were given may differ.
     names = [name for name in OF_DATA if name != "observation"]
     same_data = all(np.array_equal(getattr(posterior.data, name), getattr(data, name)) for name in names)
+    same_data = same_data and posterior.data.columns.given == data.columns.given
     differing = [
         name for name, value in parameters.items() if name not in FREE and not _is_same(saved.get(name), value)
     ]

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..engine.chain import MOVES, tuning_shapes
 from ..engine.draws import OF_ATOMS, OF_SPIKES
-from ..engine.model import capacity
+from ..engine.model import capacity, leading_columns
 from ..engine.tree import node_ranges
+from ..inputs import Columns
 from ..parameters import MAX_ATOMS
 from ..predict.components import max_laws
 from .archive import Arrays, UnreadableFileError, require
@@ -19,7 +20,7 @@ from .archive import Arrays, UnreadableFileError, require
 # Largest |log nu| and |log sigma2|, beyond any run.
 MAX_LOG = 1e4
 # Arrays of whole numbers.
-COUNTS = ("rows", ".n_atoms", ".tally", ".relevant", ".obs_row", ".observation", ".n_spikes", ".spike")
+COUNTS = ("rows", ".n_atoms", ".tally", ".leader", ".relevant", ".obs_row", ".observation", ".n_spikes", ".spike")
 # Arrays that may hold infinity, the sharpness of sign units.
 MAY_BE_INFINITE = (".parameters", ".sharpness")
 
@@ -31,7 +32,7 @@ def check_shapes(meta: dict[str, Any], arrays: Arrays) -> None:
     expected = {"data.X": (n, d), "data.y": (n,), "data.weight": (n,), "data.x_mean": (d,), "data.x_scale": (d,)}
     expected |= {"model.rows": (n_rows,), "model.landmark_rows": (m,)}
     expected["model.node_rows"] = (len(arrays["model.node_rows"]), 2)
-    expected |= {f"model.{name}": (arrays[f"model.{name}"].size,) for name in ("relevant", "spike_log_c")}
+    expected |= {f"model.{name}": (arrays[f"model.{name}"].size,) for name in ("leader", "relevant", "spike_log_c")}
     n_obs = arrays["data.obs_row"].size
     expected |= {f"data.{name}": (n_obs,) for name in ("obs_row", "obs_y", "obs_weight")}
     expected["data.observation"] = (arrays["data.observation"].size,)
@@ -78,8 +79,11 @@ def _check_rows(meta: dict[str, Any], arrays: Arrays) -> None:
     observation = np.unique(arrays["data.observation"])
     n_observations = arrays["data.obs_row"].size
     require(np.array_equal(observation[observation != -1], np.arange(n_observations)), "the rows that were given")
-    relevant, d = arrays["model.relevant"], arrays["data.X"].shape[1]
-    require(bool(np.all((relevant >= 0) & (relevant < d))), "inputs whose relevance is inferred")
+    columns = Columns.from_meta(meta["columns"], None)
+    require(columns.input_of_column.size == arrays["data.X"].shape[1], "the columns")
+    leader, relevant = arrays["model.leader"], arrays["model.relevant"]
+    require(np.array_equal(leader, leading_columns(columns.input_of_column)), "columns with one relevance")
+    require(bool(np.isin(relevant, leader).all()), "inputs whose relevance is inferred")
     landmarks = arrays["model.landmark_rows"]
     require(bool(np.all((landmarks >= 0) & (landmarks < n))), "landmarks")
     is_whole = m == n and rank_left == 0 and len(nodes) == 0
@@ -113,8 +117,8 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     require(math.isfinite(meta["y_mean"]) and 0.0 <= meta["ss_within"] < math.inf, "the mean of y or its spread")
     counts = [meta["n_chains"], meta["thin"], meta["n_sweeps"], *(n for round_ in meta["rounds"] for n in round_)]
     require(all(type(n) is int and n > 0 for n in counts), "numbers of chains, sweeps or draws")
-    names, d = meta["feature_names"], arrays["data.X"].shape[1]
-    require(names is None or (len(names) == d and all(isinstance(name, str) for name in names)), "names of columns")
+    names, n = meta["feature_names"], len(meta["columns"])
+    require(names is None or (len(names) == n and all(isinstance(name, str) for name in names)), "names of columns")
     for c in range(meta["n_chains"]):
         of_draws = np.column_stack([arrays[f"chain{c}.{name}"] for name in ("alpha", "log_nu", "log_sigma2")])
         theta = np.concatenate([of_draws, arrays[f"state{c}.parameters"][None, :3]])

@@ -13,13 +13,13 @@ from ..engine.draws import ChainDraws
 from ..engine.kernel import Law
 from ..engine.model import Model, data_fields
 from ..engine.run import Round, Sample
-from ..inputs import Scaling, TrainingData
+from ..inputs import Columns, Scaling, TrainingData
 from ..parameters import MAX_ATOMS
 from ..posterior import Posterior
 from .archive import Arrays, require
 
 OF_DATA = ("X", "y", "weight", "obs_row", "obs_y", "obs_weight", "observation")
-OF_MODEL = ("rows", "landmark_rows", "node_rows", "relevant", "spike_log_c")
+OF_MODEL = ("rows", "landmark_rows", "node_rows", "leader", "relevant", "spike_log_c")
 OF_STATE = ("h", "log_mark", "log_step", "tally")
 # What the model takes from the data; the rest of it is in the file.
 FROM_DATA = (
@@ -59,10 +59,11 @@ def arrays_of(posterior: Posterior) -> Arrays:
 def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dict[str, Any]:
     """Numbers, names and random streams, as JSON knows them."""
     data, sample = posterior.data, posterior.sample
-    names = data.feature_names if names is None else names
+    names = data.columns.names if names is None else names
     return {
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "feature_names": None if names is None else list(names),
+        "columns": data.columns.to_meta(),
         "y_mean": data.scaling.y_mean,
         "y_scale": data.scaling.y_scale,
         "n_observations": data.n_observations,
@@ -119,6 +120,7 @@ def posterior_of(meta: dict[str, Any], arrays: Arrays) -> Posterior:
 def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
     """The distinct rows and observations."""
     kept = arrays["data.observation"] >= 0
+    names = None if meta["feature_names"] is None else tuple(meta["feature_names"])
     scaling = Scaling(arrays["data.x_mean"], arrays["data.x_scale"], meta["y_mean"], meta["y_scale"])
     return TrainingData(
         **{name: arrays[f"data.{name}"] for name in OF_DATA},
@@ -127,7 +129,7 @@ def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
         n_observations=meta["n_observations"],
         ss_within=meta["ss_within"],
         scaling=scaling,
-        feature_names=None if meta["feature_names"] is None else tuple(meta["feature_names"]),
+        columns=Columns.from_meta(meta["columns"], names),
         least_variance=math.exp(meta["model"]["log_sigma2_floor"]),
     )
 

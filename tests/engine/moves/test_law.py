@@ -40,6 +40,8 @@ SHARPNESS = pytest.mark.parametrize("sharpness", [math.inf, 0.7, 20.0])
 
 SIGN, SMOOTH = {"relevance": True}, {"relevance": True, "smooth": True}
 FLOOR = {"log_sigma2_floor": -0.5}
+# The last two of three columns share one relevance.
+TIED = {"leader": np.array([0, 1, 1]), "relevant": np.array([0, 1])}
 CASES = {
     "sign units, one input": Case(n_visits=5, **SIGN),
     "sign units, two inputs": Case(n_visits=5, d=2, **SIGN),
@@ -50,6 +52,8 @@ CASES = {
     "sharpness alone": Case(n_visits=5, smooth=True),
     "sigma2 above a high floor": Case(n_visits=5, changes=FLOOR, **SMOOTH),
     "nu fixed": Case(n_visits=5, d=2, changes={"infer_nu": False}, **SMOOTH),
+    "sign units, two of three columns one input": Case(n_visits=5, d=3, changes=TIED, **SIGN),
+    "smooth units, two of three columns one input": Case(n_visits=5, d=3, changes=TIED, **SMOOTH),
     "between sweeps": Case(NOTHING._replace(n_parameters=2, n_passes=1), n_visits=1, d=2, **SMOOTH),
 }
 
@@ -118,6 +122,40 @@ def test_gradient_is_that_of_finite_differences(sharpness: float, by_direction: 
     slopes = [(density(numbers + e) - density(numbers - e)) / 2e-5 for e in 1e-5 * np.eye(7)]
     moving = [0, 1, 4, 5, 6] if math.isinf(sharpness) else [0, 1, 3, 4, 5, 6]
     np.testing.assert_allclose(gradient[moving], np.array(slopes)[moving], rtol=1e-5, atol=1e-5)
+
+
+@SHARPNESS
+@pytest.mark.parametrize("by_direction", [True, False])
+def test_columns_of_one_input_have_one_number(sharpness: float, by_direction: bool, rng: np.random.Generator) -> None:
+    """Its derivative is that of moving them together, and moves keep them together."""
+    if math.isinf(sharpness) and not by_direction:
+        pytest.skip("sign units are held by direction only")
+    model = some_data(rng, None if math.isfinite(sharpness) else math.inf)._replace(
+        leader=np.array([0, 0, 2]), relevant=np.array([0])
+    )
+    chain, law, work = some_chain(model, sharpness, rng)
+    law = law._replace(relevance=law.relevance[model.leader])
+    chain = make_chain(model, new_state(1.3, 0.2, -1.0, law, chain.h[:6], chain.log_mark[:6], rng))
+    chain = rebuild(chain, model, work)
+    start = Place(law, chain.log_nu, chain.log_sigma2, chain.alpha, chain.h[:6].copy())
+    held = Held(np.arange(6) < (6 if math.isinf(sharpness) else 3), by_direction)
+
+    def density(numbers: np.ndarray) -> float:
+        place, log_jacobian, _ = density_and_gradient(model, chain.log_mark[:6], start, held, numbers)
+        assert place.law.relevance[1] == place.law.relevance[0]
+        return place.log_density + log_jacobian
+
+    _, _, gradient = density_and_gradient(model, chain.log_mark[:6], start, held, start.numbers)
+    slope = (density(start.numbers + 1e-5 * np.eye(7)[0]) - density(start.numbers - 1e-5 * np.eye(7)[0])) / 2e-5
+    assert gradient[0] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert gradient[1] == 0.0
+    tuning = new_state(1.3, 0.2, -1.0, law, chain.h, chain.log_mark, rng).tuning
+    first = law.relevance
+    for _ in range(20):
+        chain, law, _, _ = update_law(chain, model, work, law, tuning, rng, None)
+        assert law.relevance[1] == law.relevance[0]
+    assert law.relevance[0] != first[0]
+    assert law.relevance[2] == first[2]
 
 
 @pytest.mark.parametrize("free", [-30.0, -1.3, 0.0, 2.1, 30.0])

@@ -26,6 +26,7 @@ from ..law_density import (
     Held,
     Place,
     density_and_gradient,
+    follow,
     from_free,
     hold,
     log_density,
@@ -262,7 +263,7 @@ def propose_step(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
     kind = int(N_STEP_KINDS * rng.random())
     which = N_STEP_KINDS * which + kind
     new[:p] += np.exp(tuning.log_step[which]) * rng.standard_normal() * direction
-    found, log_ratio = _try(chain, model, place, place.at(new), kind, rng)
+    found, log_ratio = _try(chain, model, place, place.at(follow(model, new)), kind, rng)
     accepted = accept(rng, log_ratio)
     chain.tally[LAW_ONE] += (1, accepted)
     return Tried(found if accepted else place, which, math.exp(min(log_ratio, 0.0)))
