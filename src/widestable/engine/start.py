@@ -247,7 +247,7 @@ def wake_inputs(optimum: Optimum, rows: Rows, known: Known, scales: Scales) -> O
     while True:
         largest = optimum.log_relevance.max()
         asleep = np.flatnonzero(optimum.log_relevance < largest + math.log(IGNORED))
-        starts = [_with_relevance(optimum, j, largest + log_part) for j in asleep for log_part in LOG_WOKEN]
+        starts = [_with_relevance(optimum, j, largest + log_part) for j in asleep.tolist() for log_part in LOG_WOKEN]
         starts.sort(key=lambda start: -log_posterior(start, rows, known, scales)[0])
         better = distinct([optimum, *(climb(start, rows, known, scales) for start in starts[:N_WOKEN])])[0]
         if better.log_posterior < optimum.log_posterior + LEAST_GAIN:

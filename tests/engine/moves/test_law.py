@@ -13,7 +13,7 @@ from tests import twins
 from tests.checks import check_p_value
 from tests.engine.chains import some_chain, some_data
 from tests.engine.invariance import NOTHING, Case, p_values
-from widestable.engine.chain import new_state
+from widestable.engine.chain import make_chain, new_state
 from widestable.engine.kernel import Law
 from widestable.engine.law import LOG_SHARPNESS_HIGH, LOG_SHARPNESS_LOW
 from widestable.engine.law_density import (
