@@ -3,18 +3,22 @@
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
 #   make build   wheel and sdist in dist/               make test-wheel the wheel in an empty environment
+#   make coverage  lines that the quick tests run       make check-workflows  the files in .github/ and their like
+#   make check-release TAG=v0.2.0  whether this tag may be published
 #   make test-lowest  the quick tests with the oldest supported dependencies
 #   make sbc     simulation-based calibration (hours, resumable)
 #   make docs    these pages as a site: docs/_build/html/index.html
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
-PYTHON ?= python3
+# Windows names the interpreter and the folder of an environment's programs differently. There, make runs in Git Bash.
+PYTHON ?= $(if $(filter Windows_NT,$(OS)),python,python3)
 VENV ?= .venv
-BIN := $(VENV)/bin
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 # Numba's disk cache does not notice an edit in another file, so the folder is named after a hash of all compiled sources.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell grep -lr "_jit import" src/widestable --include=*.py | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest build lint format bench reproduce sbc clean
+.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest coverage build lint check-workflows check-release format bench reproduce sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -56,30 +60,53 @@ test-statistical: $(VENV)/.dev
 test-slow: $(VENV)/.experiments
 	$(BIN)/python -m pytest -n 2 -m "statistical or slow or not slow"
 
+# Reports in the terminal and in htmlcov/. Compiled functions do not count: coverage cannot see inside them.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term --cov-report=html
+
+# Nothing older may stay in dist/: a release publishes the whole folder.
 build: $(VENV)/.dev
+	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
-test-wheel: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow tests/packaging
+test-wheel: build
+	WIDESTABLE_DIST="$(CURDIR)/dist" $(BIN)/python -m pytest -m slow tests/packaging
 
 # Installs the lower bounds in pyproject.toml. Old libraries use what newer ones deprecate, so those warnings are ignored. Numba's cache
 # must not be shared between versions of numba. To run some files only: make test-lowest TESTS=tests/cli
 LOWEST := $(VENV)-lowest
 TESTS ?=
 $(LOWEST)/.ready: pyproject.toml tools/lowest.py
-	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	test -x $(LOWEST)/$(PROGRAMS)/python || $(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable ".[dev,report]"
+	$(LOWEST)/$(PROGRAMS)/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable ".[dev,report]"
 	touch $@
 
 test-lowest: export NUMBA_CACHE_DIR := $(NUMBA_CACHE_DIR)-lowest
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestDeprecationWarning $(TESTS)
+	$(LOWEST)/$(PROGRAMS)/python -m pytest -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestDeprecationWarning $(TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Schemas find misspelt keys; zizmor finds what is unsafe, such as too many permissions. Neither needs a network.
+SCHEMA = $(BIN)/check-jsonschema --quiet --builtin-schema
+check-workflows: $(VENV)/.dev
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(SCHEMA) vendor.github-actions .github/actions/*/action.yml
+	$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/question.yml
+	$(SCHEMA) vendor.readthedocs .readthedocs.yaml
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+
+# The shell reads TAG from the environment, so that no part of a tag's name is run as a command.
+check-release: $(VENV)/.base
+	$(BIN)/python -m tools.release "$$TAG"
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -108,4 +135,4 @@ sbc: $(VENV)/.dev
 	$(BIN)/python -m studies.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache dist docs/_build
+	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache .coverage htmlcov dist docs/_build

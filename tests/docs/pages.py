@@ -26,7 +26,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path) -> list[str]:
-    return [target for target in re.findall(r"\]\(([^)]+)\)", text_of(page)) if "://" not in target]
+    """Links to files of the repository: neither to other sites nor to the host's own pages about its workflows."""
+    targets = re.findall(r"\]\(([^)]+)\)", text_of(page))
+    return [target for target in targets if "://" not in target and not target.startswith("../../actions/")]
 
 
 def broken_links(page: Path) -> list[str]:

@@ -37,7 +37,9 @@ def run(*command: object, where: Path, code: int = 0) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist and a wheel made from it."""
+    """A folder with the sdist and a wheel made from it: the one that will be published, or else a new one."""
+    if "WIDESTABLE_DIST" in os.environ:
+        return Path(os.environ["WIDESTABLE_DIST"])
     out = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--outdir", out, ROOT, where=out)
     return out
