@@ -12,7 +12,7 @@ from sklearn.utils.fixes import parse_version
 
 from widestable import StableRegressor
 
-SHORT = StableRegressor(n_sweeps=12, n_atoms=5, n_chains=1, random_state=0)
+SHORT = StableRegressor(n_sweeps=48, n_atoms=5, n_chains=1, random_state=0)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

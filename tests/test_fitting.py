@@ -99,7 +99,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="was made with another n_atoms: delete it"):
         model.set_params(n_atoms=12).fit(X, y, checkpoint=path)
     with pytest.raises(ValueError, match="was made with another random_state: delete it"):
-        model.set_params(n_atoms=30, random_state=np.random.default_rng(0)).fit(X, y, checkpoint=path)
+        model.set_params(n_atoms=15, random_state=np.random.default_rng(0)).fit(X, y, checkpoint=path)
     model.set_params(random_state=0, n_jobs=2, progress=False).fit(X, y, checkpoint=path)
 
 

@@ -105,7 +105,7 @@ def test_attempts_are_counted_from_the_end_of_the_warm_up(model: Model) -> None:
     for state in sample.states:
         attempts, accepted = state.tally.T
         assert attempts[[BIRTH, DEATH]].sum() == 3 * 30
-        assert attempts[SIGMA2] == 30
+        assert attempts[SIGMA2] == Plan().n_parameters * 30
         assert attempts[NOISE_SHARE] == 0  # for many rows only
         assert 0 < accepted[ROTATION] < attempts[ROTATION]
         assert (accepted <= attempts).all()
