@@ -28,6 +28,7 @@ from widestable.engine.run import Sample, Setup, extend, quantities, warm_up
 from widestable.engine.sweep import Plan
 from widestable.engine.turns import Turns, run_all
 from widestable.inputs import Scaling, TrainingData, check_training
+from widestable.inputs.columns import Column, Columns
 from widestable.network import arcsine_kernel
 from widestable.progress import Reporter
 
@@ -332,8 +333,10 @@ def test_density_scales_with_y(alpha: float, rng: np.random.Generator) -> None:
 def no_data() -> TrainingData:
     empty = np.zeros(0)
     scaling = Scaling(np.zeros(1), np.ones(1), 0.0, 1.0)
-    rows, kept = np.zeros(0, np.int64), np.zeros(0, bool)
-    return TrainingData(np.zeros((0, 1)), empty, empty, rows, kept, rows, empty, empty, rows, 0.0, 0.0, scaling, None)
+    rows, kept, columns = np.zeros(0, np.int64), np.zeros(0, bool), Columns((Column("number"),))
+    return TrainingData(
+        np.zeros((0, 1)), empty, empty, rows, kept, rows, empty, empty, rows, 0.0, 0.0, scaling, columns
+    )
 
 
 @pytest.mark.statistical
