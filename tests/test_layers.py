@@ -26,7 +26,7 @@ LAYERS = [
     ["predict", "jumps"],
     ["importance"],
     ["summaries", "posterior"],
-    ["storage", "fitting", "outliers"],
+    ["storage", "fitting", "outliers", "predictions"],
     ["regressor"],
     ["plots"],
     ["report"],

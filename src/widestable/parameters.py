@@ -274,27 +274,25 @@ def check_probability(probability: Any) -> float:
     return float(probability)
 
 
-def check_coverage(coverage: Any) -> None:
+def check_coverage(coverage: Any, name: str = "coverage") -> None:
     """Raise unless `coverage` is a number strictly between 0 and 1.
 
     Parameters
     ----------
-    coverage : Any
-        What the user passed.
+    coverage, name : Any, and str
+        What the user passed, and the name of the parameter, for the message.
     """
     if not (_is_real(coverage) and 0.0 < coverage < 1.0):
-        raise ValueError(
-            f"Got coverage = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval."
-        )
+        raise ValueError(f"Got {name} = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval.")
 
 
-def check_probabilities(q: Any) -> FloatArray:
+def check_probabilities(q: Any, name: str = "q") -> FloatArray:
     """Return probabilities as an array; raise unless all are strictly between 0 and 1.
 
     Parameters
     ----------
-    q : float or sequence of float
-        What the user passed.
+    q, name : float or sequence of float, and str
+        What the user passed, and the name of the parameter, for the message.
 
     Returns
     -------
@@ -302,5 +300,5 @@ def check_probabilities(q: Any) -> FloatArray:
     """
     probabilities = np.array(q, dtype=float, ndmin=1)
     if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
-        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
+        raise ValueError(f"Got {name} = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
     return probabilities
