@@ -127,7 +127,8 @@ class PredictMixin:
         return self.posterior_._sample_at(rows, n_samples, noise, make_rng(random_state))
 
     def _quantiles(self, X: Any, q: FloatArray, noise: bool) -> FloatArray:
-        return self.posterior_._quantiles_at(self._scale_rows(X), q, noise, Job(self.n_jobs, self.progress))
+        rows = self._scale_rows(X)
+        return self.posterior_._quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
 
     def _scale_rows(self, X: Any) -> FloatArray:
         """Rows to predict at: checked, with the columns it was fitted on, and scaled."""

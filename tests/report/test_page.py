@@ -64,7 +64,9 @@ def test_everything_is_on_the_page(d: int) -> None:
     assert ({"chart-shares", "chart-relevance"} <= drawn) == ("<h2>Inputs</h2>" in text) == (d > 1)
     assert ("Here the relevances are fixed" in words) == (d == 2)
     if d > 1:  # planes are written with the names that the caller gave
-        assert re.search(r"1\. -?[\d.]+ input 0 [+-] [\d.]+ input 1 ", words)
+        assert re.search(r"1\. where .*input 0.* [<>] -?[\d.]+", words)
+    likely = len(model_of(d)[0].jumps().likely)
+    assert re.search(rf"<b>{likely}</b><span>jumps above [\d.]+ with probability 0.5 or more</span>", text)
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
@@ -96,7 +98,10 @@ def test_json_cannot_leave_its_script() -> None:
 def test_the_jump_threshold_and_weights_are_shown() -> None:
     model, X, y = model_of(2)
     text = build_report(model, X, y, About("y", ("a", "b")), size=1.25, weight=np.ones(40))
-    assert "larger than 1.25 and narrower than" in text
+    assert "A step counts as a jump when it is larger than 1.25. Locations" in text
+    assert "<th>Width</th>" not in text
+    assert "narrower than" in page_of(1)
+    assert "<th>Width</th>" in page_of(1)
     assert "<td>weight</td>" in text
 
 
@@ -105,12 +110,23 @@ def test_possible_outliers_are_noted_beside_their_jumps() -> None:
     pair = (jump, replace(jump, location=1.9, possible_outliers=(20,)))
     for names in (("a",), ("a", "b")):
         directed = tuple(replace(jump, direction=np.ones(len(names))) for jump in pair)
-        found = Jumps(1.0, 1.0, np.full(3, 2), directed, names, np.zeros(len(names)))
-        text = "".join(build._jumps(found, names))
+        found = Jumps(1.0, 1.0, np.full(3, 2), directed, names, np.zeros(len(names)), np.ones(len(names)))
+        text = "".join(build._jumps(found))
         assert text.count("<th>Note</th>") == 1
         assert re.findall("<td>(possibly.*?)?</td></tr>", text) == ["", "possibly an outlier: row 20"]
         assert "count from 0" in text
-        assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1]), names))
+        assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1])))
+
+
+def test_planes_name_the_inputs_that_carry_them_and_all_on_request() -> None:
+    jump = Jump(0.9, 2.0, (1.8, 2.1), np.array([1.0, 0.0, -0.1]), 5.0, (4.0, 6.0), 0.0, 1.0)
+    found = Jumps(1.0, 1.0, np.full(3, 2), (jump,), ("<a>", "b", "c"), np.zeros(3), np.ones(3), target="<t>")
+    text = "".join(build._jumps(found))
+    assert "<th>&lt;t&gt; is higher</th>" in text
+    assert "<td>1. where &lt;a&gt; &gt; 2.00 (1.80 to 2.10), 2 small weights left out</td>" in text
+    assert "<p>1. where 1 &lt;a&gt; + 0 b - 0.1 c &gt; 2.00</p></details>" in text
+    sure = replace(found, found=(replace(jump, direction=np.ones(3)),))
+    assert "<details>" not in "".join(build._jumps(sure))
 
 
 def section_of(text: str, heading: str) -> str:
@@ -179,7 +195,7 @@ def test_normal_noise_tells_of_possible_outliers_only() -> None:
     jump = Jump(0.9, 2.0, (1.8, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, possible_outliers=(20,))
 
     def words(*jumps: Jump) -> str:
-        found = Jumps(1.0, 1.0, np.full(3, 2), jumps, ("a",), np.zeros(1))
+        found = Jumps(1.0, 1.0, np.full(3, 2), jumps, ("a",), np.zeros(1), np.ones(1))
         return section_of(outlier_section(model, found, ("a",)), "Outliers")
 
     assert words(replace(jump, possible_outliers=())) == ""

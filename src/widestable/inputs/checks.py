@@ -87,6 +87,12 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def name_of(y: Any) -> str | None:
+    """Return the name of a series or of the only column of a frame, if it is text."""
+    names = names_of(y) or (getattr(y, "name", None),)
+    return names[0] if len(names) == 1 and isinstance(names[0], str) and names[0] else None
+
+
 def _refuse_other_types(values: Any, name: str) -> None:
     """Raise for text columns of a pandas or polars frame, naming them, and for dates anywhere."""
     found = []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
-from .checks import check_outputs, check_rows, check_weights, names_of
+from .checks import check_outputs, check_rows, check_weights, name_of, names_of
 from .rounding import least_noise_variance
 from .rows import near_together
 from .scaling import Scaling, constant_columns, exact_dot, measure, no_scaling, scale_inputs, scale_outputs
@@ -53,6 +53,8 @@ class TrainingData:
         Names of the columns, if the input had any.
     least_variance : float
         Floor of the noise variance: a small part of the variance of y, and what rounding adds (`rounding.py`).
+    target : str or None
+        Name of the output, if it had one.
     """
 
     X: FloatArray
@@ -69,6 +71,7 @@ class TrainingData:
     scaling: Scaling
     feature_names: tuple[str, ...] | None
     least_variance: float = 0.0
+    target: str | None = None
 
 
 def check_training(
@@ -122,6 +125,7 @@ def check_training(
         kept=kept,
         scaling=scaling,
         feature_names=names_of(X),
+        target=name_of(y),
         least_variance=least_noise_variance(outputs / scaling.y_scale, weight, spread),
     )
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps import Jumps
-from ..jumps.result import LIKELY
 from .outliers import are_outliers, limits_without_far, mark_on_line
 from .style import COLORS, axes_or_current, open_frame
 
@@ -133,10 +132,9 @@ def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | No
     ax = axes_or_current(ax)
     low, high, probability, _ = jumps.gaps
     ax.bar(low, probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
-    for jump in jumps:
-        if jump.probability >= LIKELY:
-            ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
-            ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
+    for jump in jumps.likely:
+        ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
+        ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
     ax.set_ylim(0.0, 1.05)
     ax.set_ylabel("P(jump)")
     return open_frame(ax)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._types import FloatArray
 from ..jumps import Jump, Jumps
-from ..jumps.result import ABOUT_OUTLIERS, LIKELY, outliers_in_words, places_in_words, plane_in_words
+from ..jumps.result import LIKELY
+from ..jumps.words import ABOUT_OUTLIERS, interval_in_words, outliers_in_words, place_in_words, size_in_words
 from ..regressor import StableRegressor
 from . import page
 from .charts import Chart, safe
@@ -92,7 +94,8 @@ def build_report(
     >>> build_report(model, x, y, About("level", ("day",)))[:15]
     '<!DOCTYPE html>'
     """
-    verdict, jumps = judge(model.posterior_), model.jumps(size)
+    verdict = judge(model.posterior_)
+    jumps = replace(model.jumps(size), target=about.target, names=about.inputs)
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
     residuals, inside = residual_chart(model, X, y, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
@@ -100,7 +103,7 @@ def build_report(
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps, about.inputs), *map(page.figure, [*fits[1:], counts])),
+        page.section("Jumps", *_jumps(jumps), *map(page.figure, [*fits[1:], counts])),
         outlier_section(model, jumps, about.inputs),
         page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
@@ -128,13 +131,12 @@ def _head(model: StableRegressor, y: FloatArray, about: About, verdict: Verdict,
     """Title, the numbers to see first, and the verdict."""
     inputs = ", ".join(f"<b>{safe(name)}</b>" for name in about.inputs)
     method = "Bayesian regression with an alpha-stable process, the limit of a wide neural network, which may jump."
-    number = int(np.argmax(jumps.count_probability))
     state = '<span class="good">yes</span>' if verdict.good else '<span class="bad">no</span>'
     values = [
         ("rows", f"{len(y)}"),
         ("input" if len(about.inputs) == 1 else "inputs", f"{len(about.inputs)}"),
         ("chains converged", state),
-        (f"most probable number of jumps above {jumps.min_size:.3g}", f"{number}"),
+        (f"jumps above {jumps.min_size:.3g} with probability {LIKELY:g} or more", f"{len(jumps.likely)}"),
         ("noise s.d.", f"{model.sigma_:.3g}"),
     ]
     if model.posterior_.model.has_spikes:
@@ -156,42 +158,47 @@ def _sampling(model: StableRegressor) -> str:
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps, inputs: tuple[str, ...]) -> list[str]:
+def _jumps(jumps: Jumps) -> list[str]:
     """What counts as a jump, and a table of jumps; less probable ones are faint."""
-    unit = "" if len(jumps.names) == 1 else " standardised units"
     what = (
-        f"A step counts as a jump when it is larger than {jumps.min_size:.3g} and narrower than {jumps.max_width:.3g}"
-        f"{unit}. Locations, sizes and widths are medians over the draws that have the jump."
+        f"A step counts as a jump when it is {jumps.what_counts()}. Locations and sizes are medians over the draws "
+        "that have the jump, with 90% intervals."
     )
     if not len(jumps):
         return [page.paragraph(what), page.paragraph("No jump is found in at least a fifth of the draws.")]
     faint = [jump.probability < LIKELY for jump in jumps]
+    width = ["Width"] * jumps.has_widths
     if len(jumps.names) == 1:
-        head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
-        places = [places_in_words(jump) for jump in jumps]
-        rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
+        head = ["Location", "90% interval", "Probability", "Change", "90% interval", *width]
+        places = [interval_in_words(jumps.names[0], jump.location, jump.location_interval) for jump in jumps]
+        rows = [[at, f"{low} to {high}", *_how(j, jumps)] for j, (at, low, high) in zip(jumps, places, strict=True)]
     else:
-        head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-        names = tuple(safe(name) for name in inputs)
-        planes = [_plane(jump, names, jumps.centre) for jump in jumps]
-        rows = [[f"{i + 1}. {planes[i]}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+        head = [f"{safe(jumps.target)} is higher", "Probability", "By", "90% interval", *width, "Rows in agreement"]
+        planes = [safe(place_in_words(jump, jumps)) for jump in jumps]
+        rows = [[f"{i + 1}. {planes[i]}", *_how(j, jumps), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     if any(jump.possible_outliers for jump in jumps):
         what += f" {ABOUT_OUTLIERS}"
         head, rows = [*head, "Note"], [[*row, outliers_in_words(j)] for row, j in zip(rows, jumps, strict=True)]
-    return [page.paragraph(what), page.table(head, rows, faint)]
+    return [page.paragraph(what), page.table(head, rows, faint), _full_planes(jumps)]
 
 
-def _how(jump: Jump) -> list[str]:
-    return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
+def _how(jump: Jump, jumps: Jumps) -> list[str]:
+    """How probable a jump is, how large, and how wide if steps have widths."""
+    sign = "-" if jump.size < 0.0 else "+"
+    size, low, high = (f"{sign}{words}" for words in size_in_words(jump))
+    return [f"{jump.probability:.2f}", size, f"{low} to {high}", *[f"{jump.width:.2g}"] * jumps.has_widths]
 
 
-def _plane(jump: Jump, names: tuple[str, ...], centre: FloatArray) -> str:
-    # The names are escaped already, so only the sign of the inequality is left to escape.
-    return plane_in_words(jump, names, centre).replace(" > ", " &gt; ")
-
-
-def _interval(ends: tuple[float, float], sign: str = "") -> str:
-    return f"{ends[0]:{sign}.4g} to {ends[1]:{sign}.4g}"
+def _full_planes(jumps: Jumps) -> str:
+    """The planes with all their weights, to be opened by a click; nothing where no weight was left out."""
+    if len(jumps.names) <= 2 or not any("left out" in place_in_words(jump, jumps) for jump in jumps):
+        return ""
+    note = (
+        "Weights are per standard deviation of the input. Those below a fifth of the largest are left out of the "
+        "table, where thresholds are for the other inputs at their means."
+    )
+    planes = [safe(f"{i + 1}. {place_in_words(jump, jumps, full=True)}") for i, jump in enumerate(jumps)]
+    return page.details("All weights", page.paragraph(note, "sub"), *map(page.paragraph, planes))
 
 
 def _parameters(model: StableRegressor) -> str:

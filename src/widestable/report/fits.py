@@ -9,7 +9,8 @@ import numpy as np
 from .._types import FloatArray, IntArray
 from ..inputs import spread_indices
 from ..jumps import BoundaryMap, Jump, Jumps
-from ..jumps.result import LIKELY, places_in_words
+from ..jumps.result import LIKELY
+from ..jumps.words import jump_in_words
 from ..plots.maps import boundary_segments, predict_grid
 from ..plots.outliers import LABEL, are_outliers, limits_without_far
 from ..plots.style import COLORS
@@ -65,7 +66,7 @@ def _band_chart(
         points(x[inside], y[inside], "data", size=5.0, hovertemplate=HOVER),
         *marks(x[outliers], y[outliers], outliers, limits, (x.min(), x.max())),
         *_gap_bars(jumps),
-        *(_location(jump) for jump in jumps if jump.probability >= LIKELY),
+        *(_location(jump, jumps) for jump in jumps.likely),
     ]
     panels = {
         "xaxis": axis(safe(name), anchor="y2", domain=[0.0, 1.0]),
@@ -94,11 +95,10 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
     return [bars | look | {"yaxis": "y2", "hovertext": text, "hoverinfo": "text"}]
 
 
-def _location(jump: Jump) -> dict[str, Any]:
+def _location(jump: Jump, jumps: Jumps) -> dict[str, Any]:
     """The 90% interval for the location of a jump, at the height of its probability."""
     low, high = jump.location_interval
-    where, left, right = places_in_words(jump)
-    label = f"jump of {jump.size:+.3g} at {where} ({left} to {right}), probability {jump.probability:.2f}"
+    label = safe(jump_in_words(jump, jumps))
     line = lines([low, jump.location, high], [jump.probability] * 3, COLORS[1], yaxis="y2", mode="lines+markers")
     look = {"line": {"color": COLORS[1], "width": 3}, "marker": {"size": [0, 9, 0], "color": COLORS[1]}}
     return line | look | {"showlegend": False, "hovertext": [label] * 3, "hoverinfo": "text"}

@@ -66,6 +66,11 @@ def section(title: str, *parts: str) -> str:
     return f"<section>\n<h2>{title}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
 
 
+def details(title: str, *parts: str) -> str:
+    """Something to be opened by a click."""
+    return f"<details><summary>{title}</summary>{''.join(parts)}</details>"
+
+
 def figure(chart: Chart | None) -> str:
     """An empty box for a chart, and its caption."""
     if chart is None:

@@ -115,6 +115,7 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     require(all(type(n) is int and n > 0 for n in counts), "numbers of chains, sweeps or draws")
     names, d = meta["feature_names"], arrays["data.X"].shape[1]
     require(names is None or (len(names) == d and all(isinstance(name, str) for name in names)), "names of columns")
+    require(meta["target"] is None or isinstance(meta["target"], str), "the name of the output")
     for c in range(meta["n_chains"]):
         of_draws = np.column_stack([arrays[f"chain{c}.{name}"] for name in ("alpha", "log_nu", "log_sigma2")])
         theta = np.concatenate([of_draws, arrays[f"state{c}.parameters"][None, :3]])

@@ -63,6 +63,7 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
     return {
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "feature_names": None if names is None else list(names),
+        "target": data.target,
         "y_mean": data.scaling.y_mean,
         "y_scale": data.scaling.y_scale,
         "n_observations": data.n_observations,
@@ -129,6 +130,7 @@ def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
         scaling=scaling,
         feature_names=None if meta["feature_names"] is None else tuple(meta["feature_names"]),
         least_variance=math.exp(meta["model"]["log_sigma2_floor"]),
+        target=meta["target"],
     )
 
 
