@@ -189,6 +189,24 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
         )
 
 
+def check_known_noise(sigma2: Any, sample_weight: Any) -> None:
+    """Raise when something else is given that says how large the noise is, although it is known for each row.
+
+    Parameters
+    ----------
+    sigma2 : Any
+        The parameter of the estimator.
+    sample_weight : Any
+        What was passed to `fit`.
+    """
+    for name, value in (("sigma2", sigma2), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(
+                f"Got noise_variance and {name}, expected only one of them: the variances say all about the noise, so "
+                f"leave out {name}; for k copies of a row, divide its variance by k."
+            )
+
+
 def check_number_of_relevances(relevance: Any, d: int) -> None:
     """Raise when relevances are given but not one per input.
 

@@ -19,7 +19,7 @@ from .engine.run import Sample, Setup
 from .inputs import check_training
 from .jumps import Jumps
 from .outliers import Outliers, find_outliers
-from .parameters import check_count, check_parameters, check_probability, check_units
+from .parameters import check_count, check_known_noise, check_parameters, check_probability, check_units
 from .posterior import Posterior
 from .predictions import PredictMixin
 
@@ -155,7 +155,13 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     # --- Fitting -----------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        noise_variance: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Sample the posterior. Ctrl-C keeps the draws made so far, and warns.
 
@@ -166,7 +172,12 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
         y : array-like of shape (n,)
             Outputs.
         sample_weight : array-like of shape (n,), optional
-            How many observations a row stands for. Weight 2 is writing the row twice.
+            How many observations a row stands for: weight 2 is writing the row twice. Weights are no precisions; for
+            means of several measurements, or measurements of different quality, use `noise_variance`.
+        noise_variance : array-like of shape (n,), optional
+            The noise variance of each row, in squared units of y, where it is known; sigma2 is then not inferred. With
+            `noise=True`, predictions are of a new observation whose variance is the harmonic mean of these. For k
+            measurements with mean y and s.d. s, pass s**2 / k.
         checkpoint : str or path-like, optional
             A file to write after each round of sweeps. If it is there already, sampling goes on from it and ends with
             the same draws as a run that was never stopped; `random_state` must be an int for that.
@@ -178,7 +189,18 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
         """
         parameters = self.get_params(deep=False)
         check_parameters(parameters)
-        data = check_training(X, y, sample_weight, standardize=self.standardize, robust=self.noise == "outliers")
+        if noise_variance is not None:
+            check_known_noise(self.sigma2, sample_weight)
+        data = check_training(
+            X,
+            y,
+            sample_weight,
+            noise_variance=noise_variance,
+            standardize=self.standardize,
+            robust=self.noise == "outliers",
+        )
+        if data.noise_variance is not None:
+            parameters["sigma2"] = data.noise_variance
         check_units(data, parameters)
         validate_data(self, X, skip_check_array=True)
         logger.info("Fit started: n = %d distinct rows, d = %d inputs, %d chains", *data.X.shape, self.n_chains)

@@ -59,6 +59,23 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray:
     return weight
 
 
+def check_noise_variance(noise_variance: Any, n: int) -> FloatArray:
+    """Return the noise variances of n rows, all positive."""
+    variance = _to_floats(noise_variance, "noise_variance")
+    if variance.shape != (n,):
+        raise ValueError(
+            f"Got noise_variance of shape {variance.shape}, expected {(n,)}: pass one variance for each row of X, or "
+            "StableRegressor(sigma2=...) if all are equal."
+        )
+    _refuse_nonfinite(variance, "noise_variance")
+    for row in np.flatnonzero(variance <= 0.0):
+        raise ValueError(
+            f"Got noise_variance = {variance[row]} at {_place((row,))}, expected a number above 0: pass variances, in "
+            "squared units of y, and very small ones for outputs without noise."
+        )
+    return variance
+
+
 def _to_floats(values: Any, name: str) -> FloatArray:
     """Convert to float64 by scikit-learn's rules and with its messages; say where a value is not a number."""
     _refuse_other_types(values, name)

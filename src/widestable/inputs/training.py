@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
-from .checks import check_outputs, check_rows, check_weights, name_of, names_of
+from .checks import check_noise_variance, check_outputs, check_rows, check_weights, name_of, names_of
 from .rounding import least_noise_variance
 from .rows import near_together
 from .scaling import Scaling, constant_columns, exact_dot, measure, no_scaling, scale_inputs, scale_outputs
@@ -55,6 +55,9 @@ class TrainingData:
         Floor of the noise variance: a small part of the variance of y, and what rounding adds (`rounding.py`).
     target : str or None
         Name of the output, if it had one.
+    noise_variance : float or None
+        Where the noise variance of each row is known: their harmonic mean, in squared units of the user. Weight w then
+        means noise of this variance over w, and not w copies.
     """
 
     X: FloatArray
@@ -72,10 +75,17 @@ class TrainingData:
     feature_names: tuple[str, ...] | None
     least_variance: float = 0.0
     target: str | None = None
+    noise_variance: float | None = None
 
 
 def check_training(
-    X: Any, y: Any, sample_weight: Any = None, *, standardize: bool = True, robust: bool = False
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    noise_variance: Any = None,
+    standardize: bool = True,
+    robust: bool = False,
 ) -> TrainingData:
     """Check, merge, sort and scale training data.
 
@@ -87,6 +97,8 @@ def check_training(
         Outputs.
     sample_weight : array_like of shape (n_given,), float or None, default=None
         How many observations each row stands for.
+    noise_variance : array_like of shape (n_given,) or None, default=None
+        The noise variance of each row, in squared units of y. It takes the place of weights.
     standardize : bool, default=True
         Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
         deviation. Constant columns are only shifted. False leaves all units alone.
@@ -109,7 +121,14 @@ def check_training(
     rows = check_rows(X)
     outputs = check_outputs(y)
     check_consistent_length(rows, outputs)
-    weight = check_weights(sample_weight, len(rows))
+    typical = None
+    if noise_variance is None:
+        weight = check_weights(sample_weight, len(rows))
+    else:
+        variance = check_noise_variance(noise_variance, len(rows))
+        # Relative to their harmonic mean, precisions are weights of mean 1.
+        typical = float(1.0 / np.mean(1.0 / variance))
+        weight = typical / variance
     kept = weight > 0.0
     rows, outputs, weight = rows[kept], outputs[kept], weight[kept]
     measured = measure(rows, outputs, weight, robust)
@@ -126,6 +145,7 @@ def check_training(
         scaling=scaling,
         feature_names=names_of(X),
         target=name_of(y),
+        noise_variance=typical,
         least_variance=least_noise_variance(outputs / scaling.y_scale, weight, spread),
     )
 
