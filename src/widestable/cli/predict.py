@@ -12,7 +12,7 @@ import typer
 from widestable.files import replacing
 
 from . import runs
-from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
+from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, n_threads, note, refuse_to_overwrite
 from .tables import Table, numbers, read_table, write_csv
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
@@ -31,7 +31,7 @@ def predict(
     out: Out = None,
     coverage: Coverage = 0.9,
     no_noise: OfF = False,
-    jobs: Jobs = 2,
+    jobs: Jobs = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -56,7 +56,7 @@ def predict(
     if out is not None:
         refuse_to_overwrite(out, force)
     model, record = runs.load(run)
-    model.set_params(n_jobs=jobs, progress=False if quiet or as_json else None)
+    model.set_params(n_jobs=n_threads(jobs), progress=False if quiet or as_json else None)
     table = read_table(data)
     X = runs.frame(tuple(record["inputs"]), np.column_stack([numbers(table, name) for name in record["inputs"]]))
     lower, upper = model.predict_interval(X, coverage, noise=not no_noise).T
