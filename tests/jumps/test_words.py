@@ -88,6 +88,11 @@ def test_the_headline_counts_what_is_listed() -> None:
     assert repr(wide) == str(wide)
 
 
+def test_many_numbers_of_jumps_become_an_interval() -> None:
+    found = replace(jumps_of([1.0], "day"), n_jumps=np.arange(101, dtype=np.int64))
+    assert str(found).endswith("Jumps per draw: 50 (90%: 5 to 95)")
+
+
 def test_the_table_has_the_numbers_of_the_jumps() -> None:
     jumps = fits.plane().jumps()
     table = jumps.to_frame()

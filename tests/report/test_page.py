@@ -11,9 +11,11 @@ import pytest
 
 from tests import fits
 from tests.report.pages import HOSTILE, model_of, outlying, page_of
+from widestable.effects import effects
 from widestable.jumps import Jump, Jumps
 from widestable.report import About, build, build_report, judge
 from widestable.report.charts import histogram, short
+from widestable.report.checks import _histograms, predict_rows, predictive_chart
 from widestable.report.fits import clip_line
 from widestable.report.outliers import outlier_section, rows_to_show
 from widestable.report.page import json_for_script
@@ -52,7 +54,17 @@ def charts_in(text: str) -> list[dict[str, object]]:
 def test_everything_is_on_the_page(d: int) -> None:
     text = page_of(d)
     words = " ".join(Outline(text).words)
-    for heading in ("Fit", "Jumps", "Parameters", "Convergence", "Residuals", "Data", "Cite and reproduce"):
+    headings = (
+        "Fit",
+        "Jumps",
+        "Parameters",
+        "Convergence",
+        "Predictive check",
+        "Residuals",
+        "Data",
+        "Cite and reproduce",
+    )
+    for heading in headings:
         assert f"<h2>{heading}</h2>" in text
     for fact in ("price", "input 0", "houses.csv", "40 rows", "2 rows with missing values", "Loría", "random_state=0"):
         assert fact in words
@@ -223,11 +235,55 @@ def test_all_outliers_are_among_the_rows_to_show() -> None:
     assert 10 <= rows.size <= 12
 
 
+def test_replicated_data_surround_the_observations() -> None:
+    model, X, y = model_of(2)
+    chart = predictive_chart(model, predict_rows(model, X, y), "price")
+    scatter, _, low, high, histogram_ = chart.data
+    np.testing.assert_allclose(scatter["y"], y, atol=1e-3)
+    np.testing.assert_allclose(scatter["x"], model.predict(X), atol=1e-3)
+    ends = (
+        np.add(scatter["x"], scatter["error_x"]["array"]),
+        np.subtract(scatter["x"], scatter["error_x"]["arrayminus"]),
+    )
+    np.testing.assert_allclose(np.transpose(ends[::-1]), model.predict_interval(X), atol=2e-3)
+    assert sum(histogram_["y"]) == pytest.approx(1.0)
+    assert np.mean(np.less_equal(low["y"], histogram_["y"]) & np.less_equal(histogram_["y"], high["y"])) > 0.8
+    # Observations that the model would not make lie outside.
+    shifted = replace(model.posterior_, data=replace(model.posterior_.data, obs_y=model.posterior_.data.obs_y + 3.0))
+    centre, height, lower, upper = _histograms(shifted, y.min(), y.max())
+    assert np.mean((lower <= height) & (height <= upper)) < 0.8
+    assert centre.size == height.size
+
+
+def test_effects_are_drawn_with_bands() -> None:
+    model = model_of(3)[0]
+    fit = next(chart for chart in charts_in(page_of(3)) if chart["name"] == "chart-fit")
+    for j, effect in enumerate(effects(model.posterior_, range(3))):
+        low, high, middle = fit["data"][3 * j : 3 * j + 3]
+        np.testing.assert_allclose(middle["x"], effect.x, atol=1e-3)
+        for trace, values in ((low, effect.lower), (high, effect.upper), (middle, effect.middle)):
+            np.testing.assert_allclose(trace["y"], values, atol=1e-2)
+    assert "chart-effects" in {chart["name"] for chart in charts_in(page_of(2))}
+
+
+def test_maps_of_places_have_longitude_across() -> None:
+    model, X, y = model_of(2)
+    charts = {chart["name"]: chart for chart in charts_in(build_report(model, X, y, About("y", ("lat", "lon"))))}
+    turned = {chart["name"]: chart for chart in charts_in(page_of(2))}
+    for name in ("chart-fit", "chart-boundaries"):
+        layout = charts[name]["layout"]
+        assert (layout["xaxis"]["title"]["text"], layout["yaxis"]["title"]["text"]) == ("lon", "lat")
+        for mine, other in zip(charts[name]["data"], turned[name]["data"], strict=True):
+            assert (mine["x"], mine["y"]) == (other["y"], other["x"])
+        np.testing.assert_array_equal(np.array(charts[name]["data"][0]["z"]).T, turned[name]["data"][0]["z"])
+
+
 def test_fixed_parameters_have_no_chart() -> None:
     X, y = fits.line_data()
     model = fits.fit(X, y, alpha=1.0, nu=1.0, sigma2=0.1)
     text = build_report(model, X, y, About("y", ("x",)))
-    assert {chart["name"] for chart in charts_in(text)} == {"chart-fit", "chart-counts", "chart-residuals"}
+    names = {"chart-fit", "chart-counts", "chart-predictive", "chart-residuals"}
+    assert {chart["name"] for chart in charts_in(text)} == names
     assert "<td>fixed</td>" in text
 
 

@@ -62,7 +62,7 @@ def find_jumps(
         target=data.target or "f",
         has_widths=any(np.isfinite(draws.sharpness).any() for draws in chains),
         gaps=_gaps(data, drawn) if d == 1 else None,
-        boundaries=map_boundaries(data, steps, limits) if d == 2 else None,
+        boundaries=map_boundaries(data, chains, limits) if d == 2 else None,
     )
 
 

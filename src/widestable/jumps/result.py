@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import FloatArray, IntArray
-from .words import jump_in_words, jumps_in_words
+from .words import grid_in_words, jump_in_words, jumps_in_words
 
 # Less probable jumps are counted but not described when the result is printed.
 LIKELY = 0.5
@@ -102,39 +102,34 @@ class Gaps(NamedTuple):
 
 
 class BoundaryMap(NamedTuple):
-    """For two inputs: probability of a jump between the centres of neighbouring cells of a grid.
+    """For two inputs: probability that a jump passes near each point of a grid.
 
     Attributes
     ----------
     x, y : (p,) and (q,) arrays
-        Centres of the cells along the first and the second input.
-    across_x : (q, p - 1) array
-        Probability of a jump between left and right neighbours.
-    across_y : (q - 1, p) array
-        Probability of a jump between lower and upper neighbours.
+        Points along the first and the second input.
+    probability : (q, p) array
+        Probability of a jump between the places on the left and on the right of each point, or between those below and
+        above it, whichever is larger.
+    reach : tuple of two floats
+        How far these places are from the point, along each input. The more training rows, the closer.
+    names : tuple of two str
+        Names of the inputs.
 
     Examples
     --------
-    >>> ends = np.array([0.0, 1.0])
-    >>> BoundaryMap(ends, ends, np.array([[0.9], [0.1]]), np.array([[0.0, 0.2]])).cells
-    array([[0.9, 0.9],
-           [0.1, 0.2]])
+    >>> BoundaryMap(np.array([0.0, 1.0]), np.array([5.0, 7.0]), np.eye(2), (0.5, 1.0), ("a", "b"))
+    BoundaryMap(2 x 2 points, a 0 to 1, b 5 to 7)
     """
 
     x: FloatArray
     y: FloatArray
-    across_x: FloatArray
-    across_y: FloatArray
+    probability: FloatArray
+    reach: tuple[float, float]
+    names: tuple[str, str]
 
-    @property
-    def cells(self) -> FloatArray:
-        """For each cell, the largest of the probabilities on its sides, shape (q, p)."""
-        cells = np.zeros((self.y.size, self.x.size))
-        cells[:, :-1] = self.across_x
-        cells[:, 1:] = np.maximum(cells[:, 1:], self.across_x)
-        cells[:-1] = np.maximum(cells[:-1], self.across_y)
-        cells[1:] = np.maximum(cells[1:], self.across_y)
-        return cells
+    def __repr__(self) -> str:
+        return f"BoundaryMap({grid_in_words(self.x, self.y, self.names)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._types import IntArray
+from .._types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from .result import Jump, Jumps
 
 # Inputs whose weights are smaller than this part of the largest do not carry the plane.
 SMALL = 0.2
+# Most numbers of jumps whose probabilities are written out.
+MAX_COUNTS = 6
 ABOUT_OUTLIERS = "Two opposite jumps around one or two rows may be outliers; rows of the fitted data count from 0."
 
 
@@ -35,9 +37,17 @@ def jumps_in_words(jumps: Jumps, full: bool = False) -> str:
         lines.append(f"  {'and ' * bool(n_likely)}{n_others} less probable, each in 20% to 50% of the draws")
     if any(jump.possible_outliers for jump in jumps.likely):
         lines.append(f"  {ABOUT_OUTLIERS}")
-    counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(jumps.count_probability) if p >= 0.005)
+    return "\n".join([*lines, f"Jumps per draw: {_counts_in_words(jumps)}"])
+
+
+def _counts_in_words(jumps: Jumps) -> str:
+    """Probabilities of the number of jumps in a draw; median and 90% interval if these are many."""
+    counts = [f"{n} with {p:.2f}" for n, p in enumerate(jumps.count_probability) if p >= 0.005]
+    if len(counts) > MAX_COUNTS:
+        low, middle, high = np.quantile(jumps.n_jumps, [0.05, 0.5, 0.95], method="nearest")
+        return f"{middle} (90%: {low} to {high})"
     # The word "probability" once is enough.
-    return "\n".join([*lines, f"Jumps per draw: {counts.replace('with', 'with probability', 1)}"])
+    return ", ".join(counts).replace("with", "with probability", 1)
 
 
 def jump_in_words(jump: Jump, jumps: Jumps, full: bool = False) -> str:
@@ -139,6 +149,12 @@ def _term(jumps: Jumps, j: int, shift: float, unit: float) -> str:
         at = format_place(name, abs(shift), decimals_of(0.0, float(jumps.spread[j])))
         name = f"({name} {'-' if shift > 0.0 else '+'} {at})"
     return name if unit == 1.0 else f"{name}/{unit:g}"
+
+
+def grid_in_words(x: FloatArray, y: FloatArray, names: tuple[str, str]) -> str:
+    """Size and ends of a grid over two inputs."""
+    ends = [f"{name} {axis[0]:.4g} to {axis[-1]:.4g}" for name, axis in zip(names, (x, y), strict=True)]
+    return f"{x.size} x {y.size} points, {', '.join(ends)}"
 
 
 # --- Numbers ---------------------------------------------------------------------------------------------

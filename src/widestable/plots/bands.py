@@ -136,7 +136,7 @@ def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | No
         ax.plot(jump.location_interval, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
         ax.plot([jump.location], [jump.probability], "o", color=color, ms=4.0)
     ax.set_ylim(0.0, 1.05)
-    ax.set_ylabel("P(jump)")
+    ax.set(xlabel=jumps.names[0], ylabel="P(jump)")
     return open_frame(ax)
 
 
@@ -187,7 +187,6 @@ def plot_fit(
     ax = axes_or_current(ax)
     given = (X, y) if X is not None and y is not None else _own_data(model)
     points, values = (np.ravel(np.asarray(part, dtype=float)) for part in given)
-    name = _input_name(model)
     grid = _line_grid(points)
     tail = 0.5 * (1.0 - coverage)
     # The band is for new observations, noise included; the line is the median of f itself.
@@ -199,7 +198,8 @@ def plot_fit(
     _show_data(ax, points, values, are_outliers(model, points[:, None], values), np.concatenate([lower, upper]))
     # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
-    plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
+    plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below)
+    ax.set_ylabel(posterior.data.target or "y")
     ax.tick_params(labelbottom=False)
     return ax
 
@@ -222,10 +222,6 @@ def _own_data(model: StableRegressor) -> tuple[np.ndarray, np.ndarray]:
     if model.posterior_.model.has_spikes:
         return unscale_inputs(data.X[data.obs_row], data.scaling), unscale_outputs(data.obs_y, data.scaling)
     return unscale_inputs(data.X, data.scaling), unscale_outputs(data.y, data.scaling)
-
-
-def _input_name(model: StableRegressor) -> str:
-    return str(getattr(model, "feature_names_in_", ["x"])[0])
 
 
 def _line_grid(x: np.ndarray, n: int = 400) -> np.ndarray:

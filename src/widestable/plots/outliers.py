@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from .._types import FloatArray
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps.result import LIKELY
-from .style import OUTLIER_COLOR, axes_or_current
+from .style import OUTLIER_COLOR, axes_or_current, map_order
 
 if TYPE_CHECKING:
     from ..regressor import StableRegressor
@@ -117,7 +117,7 @@ def plot_outliers(model: StableRegressor, *, ax: Axes | None = None) -> Axes:
     if d == 1:
         mark_on_line(ax, marked.X[:, 0], marked.y)
     else:
-        _rings(ax, *marked.X.T)
+        _rings(ax, *marked.X.T[list(map_order(tuple(model.posterior_.input_names)))])
     ax.legend(loc="best", fontsize="small", framealpha=0.9)
     return ax
 

@@ -16,8 +16,18 @@ from ..jumps.words import ABOUT_OUTLIERS, interval_in_words, outliers_in_words, 
 from ..regressor import StableRegressor
 from . import page
 from .charts import Chart, safe
-from .checks import Verdict, chain_chart, count_chart, judge, parameter_chart, residual_chart
-from .fits import fit_charts
+from .checks import (
+    Predicted,
+    Verdict,
+    chain_chart,
+    count_chart,
+    judge,
+    parameter_chart,
+    predict_rows,
+    predictive_chart,
+    residual_chart,
+)
+from .fits import effect_chart, fit_charts
 from .inputs import input_charts
 from .outliers import outlier_section
 
@@ -97,25 +107,31 @@ def build_report(
     verdict = judge(model.posterior_)
     jumps = replace(model.jumps(size), target=about.target, names=about.inputs)
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
-    residuals, inside = residual_chart(model, X, y, about.target)
+    predicted = predict_rows(model, X, y)
+    predictive = predictive_chart(model, predicted, about.target)
+    residuals = residual_chart(model, predicted, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
     inputs = input_charts(model, about.inputs)
+    effects = [effect_chart(model, about.inputs, about.target)] if len(about.inputs) == 2 else []
+    tables = {"predictions.csv": _predictions(X, predicted, about), "jumps.csv": jumps.to_frame().to_csv(index=False)}
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
+        page.downloads(tables, f"{len(predicted.rows)} of {len(y)} rows" if len(predicted.rows) < len(y) else ""),
         page.section("Fit", page.figure(fits[0])),
         page.section("Jumps", *_jumps(jumps), *map(page.figure, [*fits[1:], counts])),
         outlier_section(model, jumps, about.inputs),
-        page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
+        page.section("Inputs", page.side_by_side(inputs), *map(page.figure, effects)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
-        page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
+        page.section("Predictive check", page.paragraph(_coverage(predicted.inside)), page.figure(predictive)),
+        page.section("Residuals", page.figure(residuals)),
         page.section("Data", *_data(X, y, about, weight)),
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
     # A chart is None when it has nothing to show, as for parameters that are all fixed.
-    charts: list[Chart | None] = [*fits, counts, *inputs, parameters, chains, residuals]
+    charts: list[Chart | None] = [*fits, counts, *inputs, *effects, parameters, chains, predictive, residuals]
     title = safe(f"{about.target} from {', '.join(about.inputs)}")
-    return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
+    return page.page(title, body, [chart for chart in charts if chart is not None], tables, _plotly_js())
 
 
 def _plotly_js() -> str:
@@ -222,6 +238,16 @@ def _coverage(inside: float) -> str:
         f"{inside:.0%} of the rows lie inside their 90% intervals. The model was fitted on these rows, so expect a "
         "little more than 90%. To judge predictions, use rows that were held back."
     )
+
+
+def _predictions(X: FloatArray, predicted: Predicted, about: About) -> str:
+    """The rows with their predictions, as CSV."""
+    import pandas  # type: ignore[import-untyped]
+
+    names = [*about.inputs, about.target, "prediction", "lower", "upper"]
+    columns = (predicted.y, predicted.middle, predicted.lower, predicted.upper)
+    table = pandas.DataFrame(np.column_stack([X[predicted.rows], *columns]), index=predicted.rows, columns=names)
+    return str(table.to_csv(index_label="row"))
 
 
 def _data(X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:

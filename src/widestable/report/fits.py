@@ -1,4 +1,4 @@
-"""Charts of the fit: a band for one input, maps for two, slices for more."""
+"""Charts of the fit: a band for one input, maps for two, the effect of each input for more."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from .._types import FloatArray, IntArray
-from ..inputs import spread_indices
+from ..effects import N_ROWS, effects, strongest
 from ..jumps import BoundaryMap, Jump, Jumps
 from ..jumps.result import LIKELY
 from ..jumps.words import jump_in_words
-from ..plots.maps import boundary_segments, predict_grid
+from ..plots.maps import predict_grid
 from ..plots.outliers import LABEL, are_outliers, limits_without_far
-from ..plots.style import COLORS
+from ..plots.style import COLORS, map_order
 from ..regressor import StableRegressor
-from .charts import Chart, axis, band, layout, lines, points, safe, short
+from .charts import Chart, axis, band, label, layout, lines, points, safe, short
 from .outliers import marks, rings, rows_to_show
 
 # Draw at most this many rows of the data.
@@ -32,11 +32,12 @@ def fit_charts(
     if len(names) == 1:
         return [_band_chart(model, X[:, 0], y, keep, rows, names[0], target, jumps)]
     if len(names) == 2:
-        ringed = [rings(X[rows, 0], X[rows, 1], rows, showlegend=False)] if rows.size else []
+        across, up = map_order(names)
+        ringed = [rings(X[rows, across], X[rows, up], rows, showlegend=False)] if rows.size else []
         charts = [_map_chart(model, X[keep], names, target), _boundary_chart(X[keep], names, jumps)]
         note = f" A red ring is an {LABEL}." if ringed else ""
         return [chart._replace(data=chart.data + ringed, caption=chart.caption + note) for chart in charts]
-    return [_slice_chart(model, X, names, target)]
+    return [effect_chart(model, names, target, "fit")]
 
 
 # --- One input -------------------------------------------------------------------------------------------
@@ -98,43 +99,41 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
 def _location(jump: Jump, jumps: Jumps) -> dict[str, Any]:
     """The 90% interval for the location of a jump, at the height of its probability."""
     low, high = jump.location_interval
-    label = safe(jump_in_words(jump, jumps))
+    words = safe(jump_in_words(jump, jumps))
     line = lines([low, jump.location, high], [jump.probability] * 3, COLORS[1], yaxis="y2", mode="lines+markers")
     look = {"line": {"color": COLORS[1], "width": 3}, "marker": {"size": [0, 9, 0], "color": COLORS[1]}}
-    return line | look | {"showlegend": False, "hovertext": [label] * 3, "hoverinfo": "text"}
+    return line | look | {"showlegend": False, "hovertext": [words] * 3, "hoverinfo": "text"}
 
 
 # --- Two inputs ------------------------------------------------------------------------------------------
 
-# Cells of the map along each input.
-CELLS = 40
 WIDTH = "Width"
-# Probabilities with a grey of their own; less probable boundaries are not drawn.
-SHADES = ((0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 
 
 def _map_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], target: str) -> Chart:
     """A map of the median, with buttons for the ends and the width of the 90% interval."""
-    grid = predict_grid(model, CELLS)
+    grid, (across, up) = predict_grid(model), map_order(names)
     views = {"Median": grid.middle, "5%": grid.lower, "95%": grid.upper, WIDTH: grid.upper - grid.lower}
+    views = {label: values.T if across else values for label, values in views.items()}
     # A few extreme cells must not use up the colours.
     limits = float(np.quantile(grid.lower, 0.05)), float(np.quantile(grid.upper, 0.95))
     heat = {
         "type": "heatmap",
-        "x": short(grid.x),
-        "y": short(grid.y),
-        "z": short(grid.middle, 4),
+        "x": short((grid.x, grid.y)[across]),
+        "y": short((grid.x, grid.y)[up]),
+        "z": short(views["Median"], 4),
         "zmin": short(limits[0]),
         "zmax": short(limits[1]),
         "colorscale": "Viridis",
+        "zsmooth": "best",
         "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": safe(target), "side": "right"}},
         "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
     }
     mark = {"color": "white", "size": 5, "line": {"color": "#444444", "width": 1}}
-    data = [heat, points(X[:, 0], X[:, 1], "data", marker=mark, hoverinfo="skip")]
+    data = [heat, points(X[:, across], X[:, up], "data", marker=mark, hoverinfo="skip")]
     panel = {
-        "xaxis": axis(safe(names[0]), showgrid=False),
-        "yaxis": axis(safe(names[1]), showgrid=False),
+        "xaxis": axis(safe(names[across]), showgrid=False),
+        "yaxis": axis(safe(names[up]), showgrid=False),
         "updatemenus": [_menu([_button(label, values, limits) for label, values in views.items()])],
         "margin": {"l": 58, "r": 18, "t": 56, "b": 46},
         "showlegend": False,
@@ -161,40 +160,40 @@ def _button(label: str, values: FloatArray, limits: tuple[float, float]) -> dict
 
 
 def _boundary_chart(X: FloatArray, names: tuple[str, ...], jumps: Jumps) -> Chart:
-    """The sides of cells, darker and thicker where a jump is more probable, and the lines that most draws agree on."""
+    """Dark where a jump passes close by in most draws, and the lines that most draws agree on."""
     assert jumps.boundaries is not None
-    segments, probability = boundary_segments(jumps.boundaries)
-    data = [points(X[:, 0], X[:, 1], "data", COLORS[0], 4.0, hoverinfo="skip")]
-    for low, high in SHADES:
-        chosen = segments[(probability >= low) & ((probability < high) | (high == 1.0))]
-        grey = int(225.0 - 225.0 * high)
-        look = {"color": f"rgb({grey},{grey},{grey})", "width": 1.0 + 5.0 * high}
-        data.append(_pieces(chosen, f"{low:.0%} to {high:.0%}", look))
+    found, (across, up) = jumps.boundaries, map_order(names)
+    heat = {
+        "type": "heatmap",
+        "x": short((found.x, found.y)[across]),
+        "y": short((found.x, found.y)[up]),
+        "z": short(found.probability.T if across else found.probability, 3),
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "colorscale": [[0.0, "#ffffff"], [1.0, "#111111"]],
+        "zsmooth": "best",
+        "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": "P(jump)", "side": "right"}},
+        "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
+    }
+    data = [heat, points(X[:, across], X[:, up], "data", COLORS[0], 4.0, hoverinfo="skip", showlegend=False)]
     likely = [(i + 1, jump) for i, jump in enumerate(jumps) if jump.probability >= LIKELY]
-    data += [_line_of(jump, jumps.boundaries, number) for number, jump in likely]
+    data += [_line_of(jump, found, number, (across, up)) for number, jump in likely]
     box = {"showgrid": False, "zeroline": False}
-    panel = {"xaxis": axis(safe(names[0]), **box), "yaxis": axis(safe(names[1]), **box)}
-    legend = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top", "title": {"text": "P(jump)"}}
+    panel = {"xaxis": axis(safe(names[across]), **box), "yaxis": axis(safe(names[up]), **box)}
     caption = (
-        f"The probability that f jumps by more than {jumps.min_size:.3g} between neighbouring cells. Dashed lines are "
+        f"The probability that f jumps by more than {jumps.min_size:.3g} close to each point: within "
+        f"{found.reach[0]:.2g} along {safe(names[0])} or {found.reach[1]:.2g} along {safe(names[1])}. Dashed lines are "
         "jumps that most draws agree on, numbered as in the table."
     )
-    return Chart("boundaries", data, layout(**panel, legend=legend), 480, caption)
+    return Chart("boundaries", data, layout(**panel), 480, caption)
 
 
-def _pieces(segments: FloatArray, name: str, look: dict[str, Any]) -> dict[str, Any]:
-    """Separate segments in one trace: a NaN between two segments leaves a gap."""
-    gap = np.full((len(segments), 1, 2), np.nan)
-    path = np.concatenate([segments.reshape(-1, 2, 2), gap], axis=1).reshape(-1, 2)
-    return lines(path[:, 0], path[:, 1], "", name, line=look, connectgaps=False, hoverinfo="skip")
-
-
-def _line_of(jump: Jump, boundaries: BoundaryMap, number: int) -> dict[str, Any]:
-    """The line across which f jumps, inside the map."""
-    ends = clip_line(jump.direction, jump.location, boundaries.x[[0, -1]], boundaries.y[[0, -1]])
+def _line_of(jump: Jump, found: BoundaryMap, number: int, order: tuple[int, int]) -> dict[str, Any]:
+    """The line across which f jumps, inside the map; `order` says which input is on which axis."""
+    ends = clip_line(jump.direction, jump.location, found.x[[0, -1]], found.y[[0, -1]])[:, order]
     look = {"color": COLORS[1], "width": 2, "dash": "dash"}
-    label = f"jump {number}: {jump.size:+.3g}"
-    return lines(ends[:, 0], ends[:, 1], "", label, line=look, hovertext=label, hoverinfo="text")
+    words = f"jump {number}: {jump.size:+.3g}"
+    return lines(ends[:, 0], ends[:, 1], "", words, line=look, hovertext=words, hoverinfo="text")
 
 
 def clip_line(direction: FloatArray, location: float, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -219,54 +218,31 @@ def _within(value: float, ends: FloatArray, slack: float) -> bool:
     return bool(ends.min() - slack <= value <= ends.max() + slack)
 
 
-# --- More inputs -----------------------------------------------------------------------------------------
+# --- Any number of inputs --------------------------------------------------------------------------------
 
-MAX_SLICES = 9
-# Thin lines per input, points on each, and panels side by side.
-N_ROWS, N_POINTS, N_COLUMNS = 20, 41, 3
-THIN = "rgba(0, 114, 178, 0.3)"
+MAX_EFFECTS, N_COLUMNS = 9, 3
 
 
-def _slice_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], target: str) -> Chart:
-    """For each input, f along it with the other inputs as in some of the rows, and the average of these lines."""
-    found = [_slices(model, X, j) for j in range(X.shape[1])]
-    effect = np.array([np.ptp(values.mean(axis=0)) for values in found])
-    chosen = np.sort(np.argsort(-effect)[:MAX_SLICES])
-    n_columns = 2 if chosen.size == 4 else min(N_COLUMNS, chosen.size)
-    n_rows = -(-chosen.size // n_columns)
+def effect_chart(model: StableRegressor, names: tuple[str, ...], target: str, name: str = "effects") -> Chart:
+    """For each input, f along it averaged over the other inputs (partial dependence), with a 90% band."""
+    found = effects(model.posterior_, range(len(names)))
+    chosen = strongest(found, MAX_EFFECTS)
+    n_columns = 2 if len(chosen) == 4 else min(N_COLUMNS, len(chosen))
+    n_rows = -(-len(chosen) // n_columns)
     panel: dict[str, Any] = {"grid": {"rows": n_rows, "columns": n_columns, "pattern": "independent"}}
     panel["grid"] |= {"ygap": 0.35, "xgap": 0.16}
     data: list[dict[str, Any]] = []
     for k, j in enumerate(chosen):
-        suffix = str(k + 1) if k else ""
-        data += _slice_panel(_along(X[:, j]), found[j], {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
-        panel[f"xaxis{suffix}"] = axis(safe(names[j]))
-        panel[f"yaxis{suffix}"] = axis(safe(target) if k % n_columns == 0 else "", matches="y")
-    more = f" Only the {MAX_SLICES} inputs that change f most are shown." if len(names) > MAX_SLICES else ""
+        suffix, effect = str(k + 1) if k else "", found[j]
+        middle = lines(effect.x, effect.middle, COLORS[0], hovertemplate=HOVER)
+        where = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        data += [trace | where for trace in (*band(effect.x, effect.lower, effect.upper, ""), middle)]
+        panel[f"xaxis{suffix}"] = axis(label(names[j]))
+        shared = {"matches": "y"} if k else {}
+        panel[f"yaxis{suffix}"] = axis("" if k % n_columns else label(target), **shared)
+    more = f" Only the {MAX_EFFECTS} inputs that change f most are shown." if len(names) > MAX_EFFECTS else ""
     caption = (
-        "Each thin line is the posterior median of f along one input, with the other inputs held as in one of "
-        f"{len(found[0])} rows. The thick line is their average (partial dependence).{more}"
+        f"The effect of each input: f along it, averaged over up to {N_ROWS} rows that keep their other inputs "
+        f"(partial dependence). Median and 90% band of this average.{more}"
     )
-    return Chart("fit", data, layout(**panel, showlegend=False), 120 + 240 * n_rows, caption)
-
-
-def _slice_panel(grid: FloatArray, values: FloatArray, where: dict[str, str]) -> list[dict[str, Any]]:
-    """All thin lines in one trace, separated by NaN, and the thick line."""
-    gap = np.full((len(values), 1), np.nan)
-    path = np.concatenate([values, gap], axis=1).ravel()
-    x = np.tile(np.append(grid, np.nan), len(values))
-    thin = {"line": {"color": THIN, "width": 1}, "hoverinfo": "skip"}
-    thick = {"line": {"color": COLORS[0], "width": 3}, "hovertemplate": HOVER}
-    return [lines(x, path, "") | thin | where, lines(grid, values.mean(axis=0), "") | thick | where]
-
-
-def _along(column: FloatArray) -> FloatArray:
-    return np.linspace(column.min(), column.max(), N_POINTS)
-
-
-def _slices(model: StableRegressor, X: FloatArray, j: int) -> FloatArray:
-    """Posterior medians of f along input j, shape (rows, points)."""
-    base = X[spread_indices(len(X), N_ROWS)]
-    rows = np.repeat(base, N_POINTS, axis=0)
-    rows[:, j] = np.tile(_along(X[:, j]), len(base))
-    return model.posterior_.quantiles(rows, [0.5], noise=False).reshape(len(base), N_POINTS)
+    return Chart(name, data, layout(**panel, showlegend=False), 120 + 240 * n_rows, caption)
