@@ -82,7 +82,7 @@ def predict_grid(
     >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(X, X[:, 0] > 0.5)
     >>> grid = predict_grid(model, 5)
     >>> grid
-    Grid(5 x 5 points, x1 0.002739 to 0.8574, x2 0.01653 to 0.9351)
+    Grid(5 x 5 points, x1 0.02832 to 0.8632, x2 0.002739 to 0.9351)
     >>> grid.middle.shape
     (5, 5)
     """
@@ -149,7 +149,7 @@ def plot_map(
     >>> model = StableRegressor(alpha=1.0, nu=1.0, sigma2=0.01, random_state=0).fit(X, X[:, 0] > 0.5)
     >>> ax = plot_map(predict_grid(model, 5), "width", ax=Figure().subplots())
     >>> ax.get_title(), ax.get_xlabel()
-    ('f: width of the interval', 'x1')
+    ('width of the interval', 'x1')
     """
     titles = {"median": "median of f", "lower": "lower end of the interval", "upper": "upper end of the interval"}
     titles["width"] = "width of the interval"
@@ -157,7 +157,7 @@ def plot_map(
         raise ValueError(f"Got show = {show!r}, expected one of {', '.join(titles)}: pass 'median', for example.")
     grid = model if isinstance(model, Grid) else predict_grid(model)
     values = {"median": grid.middle, "lower": grid.lower, "upper": grid.upper, "width": grid.upper - grid.lower}[show]
-    title = titles[show] if show == "median" and grid.target == "f" else f"{grid.target}: {titles[show]}"
+    title = titles[show] if grid.target == "f" else f"{grid.target}: {titles[show]}"
     ax = axes_or_current(ax)
     _paint(ax, grid.x, grid.y, values, grid.names, cmap=cmap)
     ax.set_title(title, fontsize="medium")
