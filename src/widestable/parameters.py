@@ -202,8 +202,8 @@ def check_known_noise(sigma2: Any, sample_weight: Any) -> None:
     for name, value in (("sigma2", sigma2), ("sample_weight", sample_weight)):
         if value is not None:
             raise ValueError(
-                f"Got noise_variance and {name}, expected only one of them: the variances say all about the noise, so "
-                f"leave out {name}; for k copies of a row, divide its variance by k."
+                f"Got noise_variance and {name}, expected only one of them: drop {name}, because the variances say all "
+                "about the noise; for k copies of a row, divide its variance by k."
             )
 
 
