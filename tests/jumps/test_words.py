@@ -11,6 +11,7 @@ import pytest
 from tests import fits
 from tests.jumps.draws import data_of, draws_of
 from widestable import StableRegressor
+from widestable.inputs.columns import learn
 from widestable.jumps import Jump, Jumps, find_jumps
 
 
@@ -117,3 +118,55 @@ def test_the_name_of_the_target_is_kept(tmp_path: object) -> None:
     model.save(f"{tmp_path}/model.zip")
     assert "level rises by" in str(StableRegressor.load(f"{tmp_path}/model.zip").jumps())
     assert fits.line().jumps().target == "f"
+
+
+# --- Dates, categories and missing values ----------------------------------------------------------------
+
+
+def mixed_jumps(direction: list[float], location: float) -> Jumps:
+    """One jump over a table of dates, a category of three levels, and numbers of which some are missing."""
+    day = pd.date_range("2023-03-01", periods=60)
+    x = np.where(np.arange(60) % 4 == 0, np.nan, np.arange(60) % 7)
+    table = pd.DataFrame({"day": day, "plan": list("ABC") * 20, "x": x})
+    columns, X = learn(table, "indicator")
+    assert columns.terms == (
+        "[day in days since 2023-03-01]", "[plan is A]", "[plan is B]", "[plan is C]", "x", "[x is missing]",
+    )  # fmt: skip
+    ends = (location - 0.5, location + 0.5)
+    jump = Jump(1.0, location, ends, np.array(direction), 2.0, (1.0, 3.0), 0.0, 1.0)
+    counts = np.ones(9, dtype=np.int64)
+    return Jumps(1.0, 0.5, counts, (jump,), columns.labels, X.mean(axis=0), X.std(axis=0), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("direction", "location", "words"),
+    [
+        # Rows of 1 April and later are higher; day 31 is 1 April.
+        ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 30.8, "day is after 2023-03-31 (2023-03-31 to 2023-04-02), 5 small"),
+        ([-1.0, 0.0, 0.0, 0.0, 0.0, 0.0], -30.2, "day is before 2023-04-01 (2023-03-30 to 2023-04-01), 5 small"),
+        ([0.0, 3.0, 0.0, 3.0, 0.0, 0.0], 1.5, "plan is A or C, 3 small weights left out"),
+        # The same plane: levels add up to 1, so 10 may be taken from all.
+        ([0.0, 13.0, 10.0, 13.0, 0.0, 0.0], 11.5, "plan is A or C, 3 small weights left out"),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 2.0], 1.0, "x is missing, 5 small"),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, -2.0], -1.0, "x is not missing, 5 small"),
+        ([0.0, 0.0, 0.0, 0.0, 2.0, 0.0], 6.0, "x > 3.00 (2.75 to 3.25), 5 small"),
+    ],
+)
+def test_one_input_of_a_table_is_told_in_its_own_words(direction: list[float], location: float, words: str) -> None:
+    found = mixed_jumps(direction, location)
+    assert f" where {words}" in found.describe(found[0])
+
+
+def test_a_sum_counts_days_from_a_date_and_levels_as_0_or_1() -> None:
+    found = mixed_jumps([0.1, 0.0, 0.0, 3.0, 0.0, 0.0], 5.0)
+    # Around the middle of the dates (day 30), and without what all levels share (1): 0.1 (day - 30) > 5 - 1 - 3.
+    expected = "where 2 [day in days since 2023-03-31]/20 - 1 [plan is A] - 1 [plan is B] + 2 [plan is C] > 1.0"
+    assert expected in found.describe(found[0])
+    assert "x" in found.describe(found[0], full=True).split("[plan is C]")[1]
+    assert list(found.to_frame().columns[-2:]) == ["direction of [x is missing]", "words"]
+
+
+def test_jumps_take_other_names() -> None:
+    found = replace(mixed_jumps([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 30.8), names=("date", "kind", "age"))
+    assert "where date is after" in found.describe(found[0])
+    assert found.terms[-1] == "[age is missing]"
