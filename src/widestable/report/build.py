@@ -124,9 +124,7 @@ def build_report(
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
     inputs = input_charts(model, about.inputs)
     effects = [effect_chart(model, about.inputs, about.target)] if len(about.inputs) == 2 else []
-    given = columns.decode(X)
-    table = {name: columns.values(j, given[:, j]) for j, name in enumerate(about.inputs)}
-    predictions = _predictions(table, predicted, about.target, np.flatnonzero(kept))
+    predictions = _predictions(columns, X, predicted, about, np.flatnonzero(kept))
     tables = {"predictions.csv": predictions, "jumps.csv": jumps.to_frame().to_csv(index=False)}
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
@@ -254,13 +252,17 @@ def _coverage(inside: float) -> str:
     )
 
 
-def _predictions(table: Mapping[str, NDArray[Any]], predicted: Predicted, target: str, row: IntArray) -> str:
-    """Rows with their predictions, as CSV; `row` counts the given rows."""
+def _predictions(columns: Columns, X: FloatArray, predicted: Predicted, about: About, given_row: IntArray) -> str:
+    """The rows with their predictions, as CSV; `given_row` is where each row of X was in the given data."""
     import pandas  # type: ignore[import-untyped]
 
-    chosen = {name: values[predicted.rows] for name, values in table.items()}
-    found = {target: predicted.y, "prediction": predicted.middle, "lower": predicted.lower, "upper": predicted.upper}
-    return str(pandas.DataFrame(chosen | found, index=row[predicted.rows]).to_csv(index_label="row"))
+    given = columns.decode(X[predicted.rows])
+    parts = [columns.values(j, given[:, j]) for j in range(len(columns))]
+    parts += [predicted.y, predicted.middle, predicted.lower, predicted.upper]
+    table = pandas.DataFrame(dict(enumerate(parts)), index=given_row[predicted.rows])
+    # Only now the names, of which two may be the same.
+    table.columns = [*about.inputs, about.target, "prediction", "lower", "upper"]
+    return str(table.to_csv(index_label="row"))
 
 
 def _data(columns: Columns, X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:
