@@ -31,7 +31,7 @@ def shares_on(data: TrainingData, f: Function, monkeypatch: pytest.MonkeyPatch) 
     def paths(source: object, which: object, blocks: list[np.ndarray], rng: object) -> list[np.ndarray]:
         return [f(rows)[:, None] for rows in blocks]
 
-    monkeypatch.setattr(importance, "_choose_draws", lambda source, n_draws: None)
+    monkeypatch.setattr(importance, "choose_draws", lambda source, n_draws: None)
     monkeypatch.setattr(importance, "draw_paths", paths)
     source: Source = None  # type: ignore[assignment]
     share, alone = share_draws(data, source, 1, np.random.default_rng(0))
@@ -167,10 +167,10 @@ def test_few_laws_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     source = fits.smooth().posterior_._source
     law_of = np.concatenate(source.law_of)
     monkeypatch.setattr(importance, "MAX_LAWS", 2)
-    which = importance._choose_draws(source, 10_000)
+    which = importance.choose_draws(source, 10_000)
     assert np.unique(law_of[which]).size == 2
     assert np.array_equal(which, np.flatnonzero(np.isin(law_of, law_of[which])))
-    assert importance._choose_draws(source, 3).size == 3
+    assert importance.choose_draws(source, 3).size == 3
 
 
 def test_a_number_of_draws_below_one_is_refused() -> None:

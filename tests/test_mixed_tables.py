@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests import fits
 from tests.cli.commands import SHORT, call, call_json
 from widestable import StableRegressor
-from widestable.plots import plot_boundaries, plot_fit, plot_map, plot_outliers, predict_grid
+from widestable.plots import plot_boundaries, plot_effects, plot_fit, plot_map, plot_outliers, predict_grid
 from widestable.report import About, build_report
 
 
@@ -78,7 +79,7 @@ TABLES = {"visits": dated_series, "customers": customers, "map": city_map, "plan
 SAYS = {
     "visits": "between 2023-03-31 and 2023-04-01",
     "customers": "where plan is pro",
-    "map": "(lon - 121.5",
+    "map": "where lon > 121.50",
     "plant": "where press is P1",
 }
 
@@ -99,7 +100,7 @@ def test_a_csv_goes_to_a_report(name: str, tmp_path: Path) -> None:
     page = (run / "report.html").read_text(encoding="utf-8")
     for column in table.left_out:
         assert f"{column} is not used: it " in page
-    assert SAYS[name].removeprefix("where ").removeprefix("between ").replace(" and ", " to ") in page
+    assert escape(SAYS[name].removeprefix("between ").replace(" and ", " to ")) in page
     # The table that was fitted, with every column as it was given.
     call("predict", run, tmp_path / "data.csv", "--out", tmp_path / "p.csv")
     given = [line.split(";" if ";" in table.text else ",") for line in table.text.splitlines()]
@@ -155,7 +156,10 @@ def test_dates_are_days_to_the_engine_and_dates_to_the_user() -> None:
     assert jump.location_interval[0] <= jump.location <= jump.location_interval[1]
     assert jump.to_dict()["between"] == ["2023-03-31T00:00:00", "2023-04-01T00:00:00"]
     json.dumps(model.jumps().to_dict())
-    assert "narrower than 4.33 days" in str(model.jumps(size=40.0))
+    smooth = fits.fit(X, y, sharpness=5.0).jumps(size=40.0)
+    assert "larger than 40 and narrower than 4.33 days" in str(smooth)
+    assert " days wide; probability" in str(smooth)
+    assert model.jumps(size=40.0).to_frame()["location"].dtype.kind == "M"
     before, after = (pd.DataFrame({"date": [day]}) for day in ("2023-03-15", "2023-04-15"))
     assert model.jump_probability(before, after, size=40.0)[0] > 0.9
     assert model.posterior_.names[-1] == "f at row 59 (date = 2023-04-29)"
@@ -175,14 +179,14 @@ def test_pictures_of_dates_have_axes_of_dates() -> None:
     two = fits.fit(X.assign(x=np.sin(np.arange(60.0))), y)
     grid = predict_grid(two, 5)
     assert grid.x[0] == np.datetime64("2023-03-01")
-    for ax in (plot_map(*grid[:2], grid.middle, ax=Figure().subplots()), boundaries_of(two)):
+    assert repr(grid) == "Grid(5 x 5 points, date 2023-03-01 to 2023-04-29, x -1 to 0.9999)"
+    effect, _ = plot_effects(two, axes=Figure().subplots(1, 2))
+    shown = [plot_map(two, ax=Figure().subplots()), plot_boundaries(two, ax=Figure().subplots())]
+    for ax in (*shown, plot_map(grid, points=[[np.datetime64("2023-03-05"), 0.0]], ax=Figure().subplots()), effect):
         assert matplotlib.dates.num2date(ax.get_xlim()[1]).year == 2023
-
-
-def boundaries_of(model: StableRegressor) -> Any:
-    found = model.jumps().boundaries
-    assert found is not None
-    return plot_boundaries(found, ax=Figure().subplots())
+        # Points and grid are on the same axis.
+        inside = ax.lines[0].get_xdata()
+        assert np.all((inside >= ax.get_xlim()[0]) & (inside <= ax.get_xlim()[1]))
 
 
 # --- Categories ------------------------------------------------------------------------------------------
@@ -217,7 +221,9 @@ def test_jumps_speak_of_levels() -> None:
     X, y = kinds()
     jumps = fits.fit(X, y).jumps()
     assert jumps[0].levels == ("kind", ("A", "C"))
-    assert "where kind is A or C: probability" in str(jumps)
+    assert " where kind is A or C; probability" in str(jumps)
+    # The whole plane has a weight for each level, but only differences between levels matter.
+    assert "[kind is B]" in jumps.describe(jumps[0], full=True)
     assert jumps.to_dict()["jumps"][0]["levels"] == {"kind": ["A", "C"]}
     assert jumps.to_dict()["terms"][0] == "[kind is A]"
     alone = fits.fit(X[["kind"]], y)
@@ -226,6 +232,35 @@ def test_jumps_speak_of_levels() -> None:
         with pytest.raises(ValueError, match=r"a number or a date|numbers or dates"):
             picture(alone, ax=Figure().subplots())
     assert "<!DOCTYPE html>" in build_report(alone, X[["kind"]], y, About("y", ("kind",)))
+
+
+def test_pictures_of_categories_have_levels_on_their_axes() -> None:
+    X, y = kinds()
+    X.loc[0, "kind"] = None
+    model = fits.fit(X[["kind", "x"]], pd.Series(y, name="cost"), missing="indicator")
+    levels = ["A", "B", "C", "missing"]
+    of_kind, of_x = plot_effects(model, axes=Figure().subplots(1, 2))
+    assert [text.get_text() for text in of_kind.get_xticklabels()] == levels
+    middle = of_kind.lines[0].get_ydata()
+    # Averages of f over all rows, had they this level: 4, but 0 for B.
+    assert middle[[0, 1, 2]] == pytest.approx([4.0, 0.0, 4.0], abs=0.7)
+    assert (of_kind.get_xlabel(), of_x.get_xlabel(), of_kind.get_ylabel()) == ("kind", "x", "effect on cost")
+    grid = predict_grid(model, 5)
+    assert grid.x.tolist() == levels
+    assert grid.middle.shape == (5, 4)
+    rows = pd.DataFrame({"kind": list("ABC"), "x": grid.y[2]})
+    every = predict_grid(model, 5, n_draws=10**6)
+    np.testing.assert_allclose(every.middle[2, :3], model.predict(rows))
+    ax = plot_map(model, ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_xticklabels()] == levels
+    # Each row is marked above its own level.
+    found = np.bincount(ax.lines[0].get_xdata().astype(int), minlength=4)
+    assert found.tolist() == X["kind"].fillna("missing").value_counts()[levels].tolist()
+    with pytest.raises(ValueError, match="two inputs which are numbers or dates"):
+        plot_boundaries(model, ax=Figure().subplots())
+    page = build_report(model, X[["kind", "x"]], y, About("cost", ("kind", "x")))
+    assert page.count('"type":"category"') == 2  # the map and the effect
+    assert '"ticktext":["A","B","C","missing"]' in page
 
 
 def test_the_order_of_rows_and_the_names_of_levels_change_no_draw() -> None:

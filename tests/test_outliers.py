@@ -140,20 +140,6 @@ def test_files_keep_outliers(tmp_path: Path) -> None:
     assert again.posterior_.chains[0].spike.size > 0
 
 
-def test_arviz_has_the_likelihood_of_observations(rng: np.random.Generator) -> None:
-    pytest.importorskip("arviz_base")
-    posterior = outliers().posterior_
-    tree = posterior.to_arviz(log_likelihood=True, posterior_predictive=True)
-    value = float(tree["log_likelihood"]["y"].values[0, 3, ROWS[1]])
-    draws = posterior.chains[0]
-    c, sigma2 = np.exp(posterior.model.spike_log_c), np.exp(draws.log_sigma2[3])
-    z = posterior.data.y[ROWS[1]] - draws.f[3, ROWS[1]]
-    p = draws.p_outlier[3]
-    density = (1.0 - p) * stats.norm.pdf(z, 0.0, np.sqrt(sigma2))
-    density += p * stats.norm.pdf(z, 0.0, np.sqrt(sigma2 * (1.0 + c))).mean()
-    assert value == pytest.approx(np.log(density / posterior.data.scaling.y_scale))
-
-
 @pytest.mark.parametrize("y", [np.ones(12), np.append(np.ones(11), 5.0)])
 def test_constant_outputs_are_no_error(y: np.ndarray) -> None:
     model = fit(np.arange(12.0)[:, None], y, noise="outliers", n_sweeps=40)

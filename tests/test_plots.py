@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
@@ -13,9 +14,13 @@ from matplotlib.figure import Figure
 from tests import fits
 from tests.report.pages import model_of
 from widestable import StableRegressor
+from widestable.effects import effects
+from widestable.inputs import spread_indices
+from widestable.jumps import BoundaryMap
 from widestable.plots import (
     COLORS,
     plot_boundaries,
+    plot_effects,
     plot_fit,
     plot_jump_probability,
     plot_map,
@@ -28,7 +33,6 @@ from widestable.plots import (
     predict_grid,
 )
 from widestable.plots.chains import rank_counts
-from widestable.plots.maps import boundary_segments
 from widestable.plots.outliers import FAR_LABEL, LABEL, mark_on_line
 
 # Colour vision without red, green or blue cones (Machado, Oliveira and Fernandes 2009), on linear RGB.
@@ -92,7 +96,7 @@ def test_the_fit_shows_the_models_median_and_data() -> None:
     np.testing.assert_allclose(np.sort(data.get_xdata()), np.unique(X))
     assert np.interp(98.0, data.get_xdata(), data.get_ydata()) == pytest.approx(y[[0, -1]].mean())
     _, below = ax.figure.axes
-    assert below.get_ylabel() == "P(jump)"
+    assert (below.get_xlabel(), below.get_ylabel(), ax.get_ylabel()) == ("x1", "P(jump)", "y")
     assert below.get_shared_x_axes().joined(ax, below)
 
 
@@ -195,26 +199,84 @@ def test_maps() -> None:
     assert np.all(grid.lower < grid.upper)
     corner = [[grid.x[5], grid.y[0]]]
     assert grid.middle[0, 5] == pytest.approx(model.predict(corner)[0])
+    assert (
+        repr(grid)
+        == f"Grid(6 x 6 points, x1 {grid.x[0]:.4g} to {grid.x[5]:.4g}, x2 {grid.y[0]:.4g} to {grid.y[5]:.4g})"
+    )
     ax = Figure().subplots()
-    assert plot_map(grid.x, grid.y, grid.middle, label="median", points=[[0.0, 0.0]], ax=ax) is ax
-    assert ax.get_title() == "median"
+    assert plot_map(grid, points=[[0.0, 0.0]], ax=ax) is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == ("median of f", "x1", "x2")
     np.testing.assert_allclose(ax.collections[0].get_array().ravel(), grid.middle.ravel())
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.0, 0.0]])
+    ax = plot_map(grid, "width", ax=Figure().subplots())
+    np.testing.assert_allclose(ax.collections[0].get_array().ravel(), (grid.upper - grid.lower).ravel())
+    assert not ax.lines
 
 
-def test_boundaries_are_drawn_between_their_cells() -> None:
-    boundaries = fits.plane().jumps().boundaries
-    assert boundaries is not None
-    segments, probability = boundary_segments(boundaries)
-    # A side between left and right neighbours stands upright, half-way between them.
-    np.testing.assert_allclose(segments[0, :, 0], boundaries.x[:2].mean())
-    np.testing.assert_allclose(segments[0, :, 1].mean(), boundaries.y[0])
-    assert probability[0] == boundaries.across_x[0, 0]
-    np.testing.assert_allclose(segments[-1, :, 1], boundaries.y[-2:].mean())
-    assert probability[-1] == boundaries.across_y[-1, -1]
-    ax = Figure().subplots()
-    assert plot_boundaries(boundaries, points=[[0.0, 0.0]], ax=ax) is ax
-    widths = np.asarray(ax.collections[0].get_linewidth())
-    assert np.argmax(widths) == np.argmax(probability)
+def test_maps_take_a_model_and_show_its_data() -> None:
+    model = fits.plane()
+    data = model.posterior_.data
+    rows = data.X * data.scaling.x_scale + data.scaling.x_mean
+    for plot in (plot_map, plot_boundaries):
+        ax = plot(model, ax=Figure().subplots())
+        np.testing.assert_allclose(ax.lines[0].get_xydata(), rows)
+        assert not plot(model, points=[], ax=Figure().subplots()).lines
+    values = ax.collections[0].get_array().ravel()
+    np.testing.assert_array_equal(values, model.jumps().boundaries.probability.ravel())
+
+
+def test_maps_use_some_of_many_draws() -> None:
+    model = fits.plane()
+    few = predict_grid(model, 4, n_draws=10)
+    kept = np.zeros(40, dtype=bool)
+    kept[spread_indices(40, 5)] = True
+    chains = tuple(draws.where(kept) for draws in model.posterior_.chains)
+    thin = replace(model.posterior_, sample=replace(model.posterior_.sample, chains=chains))
+    rows = np.stack(np.meshgrid(few.x, few.y), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(few.middle.ravel(), thin.quantiles(rows, [0.5], noise=False)[:, 0])
+
+
+@pytest.mark.parametrize(("names", "turned"), [(("Lat", "lng"), True), (("lon", "lat"), False), (("a", "b"), False)])
+def test_longitude_is_on_the_x_axis(names: tuple[str, str], turned: bool) -> None:
+    x, y, values = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0]), np.arange(6.0).reshape(2, 3) / 5.0
+    ax = plot_boundaries(BoundaryMap(x, y, values, (0.1, 0.1), names), points=[[2.0, 6.0]], ax=Figure().subplots())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (names[::-1] if turned else names)
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[6.0, 2.0] if turned else [2.0, 6.0]])
+    corners = ax.collections[0].get_coordinates()[-1, -1]
+    np.testing.assert_allclose(corners, [6.0, 2.0] if turned else [2.0, 6.0])
+    drawn = ax.collections[0].get_array()
+    np.testing.assert_allclose(drawn.reshape((3, 2) if turned else (2, 3)), values.T if turned else values)
+
+
+def test_effects_are_averages_of_f_over_rows() -> None:
+    """Against joint draws of f at all rows, by another route, which is exact."""
+    model = fits.plane()
+    posterior = model.posterior_
+    (effect,) = effects(posterior, [0])
+    data = posterior.data
+    rows = np.repeat(data.X, effect.x.size, axis=0) * data.scaling.x_scale + data.scaling.x_mean
+    rows[:, 0] = np.tile(effect.x, len(data.X))
+    f = posterior.sample_y(rows, 2000, noise=False, random_state=0).reshape(len(data.X), effect.x.size, -1)
+    average = np.average(f, axis=0, weights=data.weight)
+    low, middle, high = np.quantile(average, [0.05, 0.5, 0.95], axis=1)
+    spread = (high - low).mean()
+    for found, expected in ((effect.lower, low), (effect.middle, middle), (effect.upper, high)):
+        assert np.abs(found - expected).mean() < 0.15 * spread
+    assert np.ptp(effect.middle) > 1.0
+
+
+def test_effects_have_a_panel_per_input_with_its_name() -> None:
+    panels = plot_effects(model_of(3)[0], axes=Figure().subplots(1, 3))
+    assert [ax.get_xlabel() for ax in panels] == ["x1", "x2", "x3"]
+    assert [ax.get_ylabel() for ax in panels] == ["effect on f", "", ""]
+    assert len({ax.get_ylim() for ax in panels}) == 1
+    panels = plot_effects(fits.plane(), ["x2"])
+    assert [ax.get_xlabel() for ax in panels] == ["x2"]
+    plt.close(panels[0].figure)
+    # A column of two values is shown at these.
+    X = np.column_stack([np.linspace(0.0, 1.0, 20), np.arange(20) % 2])
+    (panel,) = plot_effects(fits.fit(X, X[:, 1]), [1], axes=Figure().subplots())
+    np.testing.assert_allclose(panel.lines[0].get_xdata(), [0.0, 1.0], atol=1e-12)
 
 
 def test_ranks_are_level_for_chains_that_agree_and_not_otherwise(rng: np.random.Generator) -> None:
@@ -263,11 +325,12 @@ def test_relevances_and_shares_are_drawn_with_the_names_of_their_inputs() -> Non
     [
         (lambda ax: plot_fit(fits.plane(), ax=ax), "2 inputs, expected one that is a number or a date: use plot_map"),
         (lambda ax: plot_jump_probability(fits.plane().jumps(), ax=ax), "2 inputs, expected one: use plot_boundaries"),
-        (lambda ax: predict_grid(fits.line()), "1 inputs, expected two that are numbers or dates: use plot_fit"),
-        (
-            lambda ax: plot_outliers(model_of(3)[0], ax=ax),
-            r"3 inputs, expected one or two that are .*: use outliers\(\)",
-        ),
+        (lambda ax: predict_grid(fits.line()), "1 inputs, expected two: use plot_effects"),
+        (lambda ax: plot_boundaries(fits.line(), ax=ax), "does not have two inputs .*, expected two: use plot_fit"),
+        (lambda ax: plot_map(fits.plane(), "mean", ax=ax), "Got show = 'mean', expected one of median, lower"),
+        (lambda ax: plot_effects(fits.plane(), ["x9"]), "Got input 'x9', expected one of x1, x2"),
+        (lambda ax: plot_effects(fits.plane(), axes=[ax]), "Got 1 axes and 2 inputs"),
+        (lambda ax: plot_outliers(model_of(3)[0], ax=ax), r"3 inputs, expected two, or one .*: use outliers\(\)"),
         (lambda ax: plot_trace([1.0, 2.0], ax=ax), r"shape \(2,\), expected \(chains, draws\): pass posterior.alpha"),
     ],
 )

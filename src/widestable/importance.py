@@ -50,14 +50,14 @@ def share_draws(
     data: TrainingData, source: Source, n_draws: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Posterior draws of `share` and of `alone`, shapes (draws, inputs)."""
-    which = _choose_draws(source, n_draws)
+    which = choose_draws(source, n_draws)
     redrawn = [_redrawn(data, j) for j in range(len(data.columns))]
     paths = draw_paths(source, which, [copies for copies, _ in redrawn], rng)
     found = [_indices(f, groups) for f, (_, groups) in zip(paths, redrawn, strict=True)]
     return np.column_stack([share for share, _ in found]), np.column_stack([alone for _, alone in found])
 
 
-def _choose_draws(source: Source, n_draws: int) -> IntArray:
+def choose_draws(source: Source, n_draws: int) -> IntArray:
     """Stored draws, evenly spread, of at most `MAX_LAWS` laws."""
     laws = spread_indices(len(source.laws), MAX_LAWS)
     usable = np.flatnonzero(np.isin(np.concatenate(source.law_of), laws))

@@ -199,6 +199,24 @@ def check_units(data: TrainingData, parameters: dict[str, Any]) -> None:
         )
 
 
+def check_known_noise(sigma2: Any, sample_weight: Any) -> None:
+    """Raise when something else is given that says how large the noise is, although it is known for each row.
+
+    Parameters
+    ----------
+    sigma2 : Any
+        The parameter of the estimator.
+    sample_weight : Any
+        What was passed to `fit`.
+    """
+    for name, value in (("sigma2", sigma2), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(
+                f"Got noise_variance and {name}, expected only one of them: drop {name}, because the variances say all "
+                "about the noise; for k copies of a row, divide its variance by k."
+            )
+
+
 def check_number_of_relevances(relevance: Any, d: int) -> None:
     """Raise when relevances are given but not one per input.
 
@@ -285,27 +303,25 @@ def check_probability(probability: Any) -> float:
     return float(probability)
 
 
-def check_coverage(coverage: Any) -> None:
+def check_coverage(coverage: Any, name: str = "coverage") -> None:
     """Raise unless `coverage` is a number strictly between 0 and 1.
 
     Parameters
     ----------
-    coverage : Any
-        What the user passed.
+    coverage, name : Any, and str
+        What the user passed, and the name of the parameter, for the message.
     """
     if not (_is_real(coverage) and 0.0 < coverage < 1.0):
-        raise ValueError(
-            f"Got coverage = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval."
-        )
+        raise ValueError(f"Got {name} = {coverage!r}, expected a number between 0 and 1: pass 0.9 for a 90% interval.")
 
 
-def check_probabilities(q: Any) -> FloatArray:
+def check_probabilities(q: Any, name: str = "q") -> FloatArray:
     """Return probabilities as an array; raise unless all are strictly between 0 and 1.
 
     Parameters
     ----------
-    q : float or sequence of float
-        What the user passed.
+    q, name : float or sequence of float, and str
+        What the user passed, and the name of the parameter, for the message.
 
     Returns
     -------
@@ -313,5 +329,5 @@ def check_probabilities(q: Any) -> FloatArray:
     """
     probabilities = np.array(q, dtype=float, ndmin=1)
     if probabilities.ndim != 1 or not np.all((probabilities > 0.0) & (probabilities < 1.0)):
-        raise ValueError(f"Got q = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
+        raise ValueError(f"Got {name} = {q!r}, expected numbers above 0 and below 1: pass 0.05 and 0.95, for example.")
     return probabilities

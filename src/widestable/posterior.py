@@ -70,8 +70,8 @@ class Posterior:
     True
     >>> posterior.input_shares(n_draws=20)["share"].round(2).to_dict()
     {'x1': 1.0}
-    >>> list(posterior.to_arviz().children)
-    ['posterior', 'sample_stats', 'observed_data']
+    >>> sorted(posterior.to_arviz().children)
+    ['log_likelihood', 'observed_data', 'posterior', 'posterior_predictive', 'sample_stats']
     """
 
     data: TrainingData
@@ -375,21 +375,21 @@ class Posterior:
         """
         return summaries.summary(self)
 
-    def to_arviz(
-        self, *, log_likelihood: bool = False, posterior_predictive: bool = False, random_state: Any = 0
-    ) -> Any:
+    def to_arviz(self, *, log_likelihood: bool = True, posterior_predictive: bool = True, random_state: Any = 0) -> Any:
         """An ArviZ DataTree: alpha, nu, sigma2, sharpness (fixed ones left out) and f (chain, draw, row).
 
         `row` numbers the distinct training rows, sorted (at most 500 of them, evenly spread). With them come
-        observed_data (`y`, the mean output of each row) and sample_stats: `lp`, the log density in scaled units,
-        `n_atoms`, `n_outliers` if modelled, and `acceptance_rate` (chain, move).
+        sample_stats: `lp`, the log density in scaled units, `n_atoms`, `n_outliers` if modelled, and `acceptance_rate`
+        (chain, move). The other groups have one `observation` per distinct pair of row and output, at the rows
+        above, numbered by the first given row that has it; `arviz_stats.loo` leaves out one of these at a time.
 
         Parameters
         ----------
         log_likelihood : bool
-            Add the log density of each row's mean output given f and sigma2.
+            Add the log density of each observation given f and sigma2, with outliers integrated out. Weight w counts as
+            w copies.
         posterior_predictive : bool
-            Add a new observation at each row.
+            Add a new observation in place of each.
         random_state : int, RandomState, Generator or None
             Where the noise of new observations comes from.
 

@@ -19,17 +19,16 @@ from .engine.run import Sample, Setup
 from .inputs import check_training
 from .jumps import Jumps
 from .outliers import Outliers, find_outliers
-from .parameters import check_count, check_coverage, check_parameters, check_probability, check_units
+from .parameters import check_count, check_known_noise, check_parameters, check_probability, check_units
 from .posterior import Posterior
-from .predict.mixture import Job
-from .random_state import make_rng
+from .predictions import PredictMixin
 
 __all__ = ["StableRegressor"]
 
 logger = logging.getLogger(__name__)
 
 
-class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regression with an infinitely wide network whose output weights have infinite variance.
 
     The posterior of `f` in `y = f(x) + noise`, where f is a symmetric alpha-stable process: the limit of networks
@@ -99,6 +98,8 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     array([0., 5.])
     >>> model.predict_interval([[-1.0], [1.0]], coverage=0.9).shape
     (2, 2)
+    >>> model.predict([[-1.0], [1.0]], interval=0.9).shape  # the same, in a form that pipelines forward
+    (2, 2)
     >>> model.predict_quantiles([[-1.0], [1.0]], [0.05, 0.5, 0.95], noise=False).shape
     (2, 3)
     >>> model.sample_y([[-1.0], [1.0]], n_samples=10, random_state=0).shape
@@ -165,7 +166,13 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     # --- Fitting -----------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | os.PathLike[str] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        noise_variance: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Sample the posterior. Ctrl-C keeps the draws made so far, and warns.
 
@@ -177,7 +184,12 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n,)
             Outputs.
         sample_weight : array-like of shape (n,), optional
-            How many observations a row stands for. Weight 2 is writing the row twice.
+            How many observations a row stands for: weight 2 is writing the row twice. Weights are no precisions; for
+            means of several measurements, or measurements of different quality, use `noise_variance`.
+        noise_variance : array-like of shape (n,), optional
+            The noise variance of each row, in squared units of y, where it is known; sigma2 is then not inferred. With
+            `noise=True`, predictions are of a new observation whose variance is the harmonic mean of these. For k
+            measurements with mean y and s.d. s, pass s**2 / k.
         checkpoint : str or path-like, optional
             A file to write after each round of sweeps. If it is there already, sampling goes on from it and ends with
             the same draws as a run that was never stopped; `random_state` must be an int for that.
@@ -189,8 +201,12 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = self.get_params(deep=False)
         check_parameters(parameters)
+        if noise_variance is not None:
+            check_known_noise(self.sigma2, sample_weight)
         how: Any = {"standardize": self.standardize, "robust": self.noise == "outliers", "missing": self.missing}
-        data = check_training(X, y, sample_weight, **how)
+        data = check_training(X, y, sample_weight, noise_variance=noise_variance, **how)
+        if data.noise_variance is not None:
+            parameters["sigma2"] = data.noise_variance
         check_units(data, parameters)
         validate_data(self, X, skip_check_array=True)
         sizes = len(data.X), len(data.columns), self.n_chains
@@ -250,78 +266,7 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.sharpness_ = float(np.median(posterior.sharpness))
         self.relevance_ = np.median(posterior.relevance, axis=(0, 1))
 
-    # --- Predicting --------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> FloatArray:
-        """Posterior median of f at each row of X.
-
-        The median, not the mean: the prior has no variance, and a posterior mean may not exist.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            New rows.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self.predict_quantiles(X, [0.5], noise=False)[:, 0]
-
-    def predict_quantiles(self, X: Any, q: Any, noise: bool = True) -> FloatArray:
-        """Quantiles of a new observation at each row of X, or of f when `noise` is False.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            New rows.
-        q : float or sequence of float
-            Probabilities strictly between 0 and 1.
-        noise : bool
-            False gives quantiles of f.
-
-        Returns
-        -------
-        ndarray of shape (m, len(q))
-        """
-        rows = self._scale_rows(X)
-        return self.posterior_._quantiles_at(rows, q, noise, Job(self.n_jobs, self.progress))
-
-    def predict_interval(self, X: Any, coverage: float = 0.9, noise: bool = True) -> FloatArray:
-        """Lower and upper end of the central interval of a new observation, or of f.
-
-        Parameters
-        ----------
-        X, noise : array-like of shape (m, d), and bool
-            As for `predict_quantiles`.
-        coverage : float
-            Probability of the interval.
-
-        Returns
-        -------
-        ndarray of shape (m, 2)
-        """
-        check_coverage(coverage)
-        tail = 0.5 * (1.0 - coverage)
-        return self.predict_quantiles(X, [tail, 1.0 - tail], noise=noise)
-
-    def sample_y(self, X: Any, n_samples: int = 1, noise: bool = True, random_state: Any = None) -> FloatArray:
-        """Draws of new observations, or of f, jointly over the rows of X.
-
-        Parameters
-        ----------
-        X, noise : array-like of shape (m, d), and bool
-            As for `predict_quantiles`.
-        n_samples, random_state : int, and int, RandomState, Generator or None
-            How many draws, and where they come from: an int gives the same draws each time.
-
-        Returns
-        -------
-        ndarray of shape (m, n_samples)
-        """
-        rows = self._scale_rows(X)
-        check_count("n_samples", n_samples, 1)
-        return self.posterior_._sample_at(rows, n_samples, noise, make_rng(random_state))
+    # --- Answers ------------------------------------------------------------------------------------------
 
     def jumps(self, size: float | None = None, max_width: float | None = None) -> Jumps:
         """Jumps of f between training rows: how many, where, how large, how wide and how sure.
@@ -354,13 +299,6 @@ class StableRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Share of the variance of f that each input explains, with 90% intervals: see `Posterior.input_shares`."""
         check_is_fitted(self)
         return self.posterior_.input_shares(n_draws=n_draws, random_state=random_state)
-
-    def _scale_rows(self, X: Any) -> FloatArray:
-        """Rows to predict at: checked, with the columns it was fitted on, and scaled."""
-        check_is_fitted(self)
-        rows = self.posterior_.scale_rows(X, missing=self.missing, unknown=self.unknown)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return rows
 
     # --- Files -------------------------------------------------------------------------------------------
 

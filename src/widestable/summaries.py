@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import pointwise
 from ._types import FloatArray
 from .engine.chain import MOVES
 from .engine.run import Sample
-from .inputs import unscale_inputs, unscale_outputs
+from .inputs import unscale_inputs
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -92,54 +93,22 @@ def to_arviz(posterior: Posterior, log_likelihood: bool, posterior_predictive: b
     """See `Posterior.to_arviz`."""
     from arviz_base import from_dict
 
-    data, rows, f = posterior.data, posterior.model.rows, posterior.f
-    y = unscale_outputs(data.y[rows], data.scaling)
     groups: dict[str, dict[str, Any]] = {
         "posterior": {name: getattr(posterior, name) for name in (*posterior.inferred, "f")},
         "sample_stats": {"lp": posterior.log_density, "n_atoms": posterior.n_atoms},
-        "observed_data": {"y": y},
+        "observed_data": {"y": pointwise.observed(posterior)},
     }
     if posterior.model.has_spikes:
         groups["sample_stats"]["n_outliers"] = posterior.n_outliers
-    noise_sd = np.sqrt(posterior.sigma2)[:, :, None]
     if log_likelihood:
-        groups["log_likelihood"] = {"y": _log_likelihood(posterior, y, f, noise_sd)}
+        groups["log_likelihood"] = {"y": pointwise.log_likelihood(posterior)}
     if posterior_predictive:
-        groups["posterior_predictive"] = {"y": f + noise_sd * _draw_noise(posterior, f.shape, rng)}
-    dims = {"f": ["row"], "y": ["row"], "relevance": ["input"]}
-    tree = from_dict(groups, dims=dims, coords={"row": rows, "input": posterior.input_names})
+        groups["posterior_predictive"] = {"y": pointwise.predictive(posterior, rng)}
+    dims = {"f": ["row"], "y": ["observation"], "relevance": ["input"]}
+    coords: dict[str, Any] = {"row": posterior.model.rows, "input": posterior.input_names}
+    coords["observation"] = pointwise.given_rows(posterior)
+    tree = from_dict(groups, dims=dims, coords=coords)
     rates = acceptance(posterior.sample)
     stats = tree["sample_stats"].to_dataset().assign_coords(move=list(rates.index))
     tree["sample_stats"] = stats.assign(acceptance_rate=(("chain", "move"), rates.to_numpy().T))
     return tree
-
-
-def _log_likelihood(posterior: Posterior, y: FloatArray, f: FloatArray, noise_sd: FloatArray) -> FloatArray:
-    """Log density of the mean output of each stored row; with outliers, of all its observations, averaged over c."""
-    data, model = posterior.data, posterior.model
-    if not model.has_spikes:
-        return _log_normal(y, f, noise_sd / np.sqrt(data.weight[model.rows]))
-    p, c = posterior._stack("p_outlier")[:, :, None], np.exp(model.spike_log_c)
-    found, place = np.zeros(f.shape), np.full(data.y.size, -1)
-    place[model.rows] = np.arange(model.rows.size)
-    for row, given, weight in zip(place[data.obs_row], data.obs_y, data.obs_weight, strict=True):
-        if row >= 0:
-            at, mean = unscale_outputs(given, data.scaling), f[:, :, row, None]
-            usual = _log_normal(at, mean, noise_sd / np.sqrt(weight)) + np.log1p(-p)
-            outlying = _log_normal(at, mean, noise_sd * np.sqrt(1.0 / weight + c)) + np.log(p / c.size)
-            found[:, :, row] += np.logaddexp.reduce(np.concatenate([usual, outlying], axis=2), axis=2)
-    return found
-
-
-def _draw_noise(posterior: Posterior, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-    """Noise of new observations, over the noise s.d."""
-    noise = rng.standard_normal(shape)
-    if posterior.model.has_spikes:
-        is_outlier = rng.random(shape) < posterior._stack("p_outlier")[:, :, None]
-        log_c = rng.choice(posterior.model.spike_log_c, int(is_outlier.sum()))
-        noise[is_outlier] *= np.sqrt(1.0 + np.exp(log_c))
-    return noise
-
-
-def _log_normal(y: FloatArray, mean: FloatArray, sd: FloatArray) -> FloatArray:
-    return np.asarray(-0.5 * ((y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi))

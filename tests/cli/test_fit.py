@@ -38,6 +38,20 @@ def call_report(run: Path) -> str:
     return (run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("given", "n_processors", "expected"), [((), 8, 2), ((), 1, 1), (("--jobs", 3), 8, 3)])
+def test_each_chain_has_a_thread_unless_told_otherwise(
+    given: tuple[object, ...], n_processors: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr("widestable.cli.shell.cpu_count", lambda: n_processors)
+    monkeypatch.setattr("widestable.cli.fit._run", lambda folder, how, silent: seen.append(how) or {"status": "done"})
+    monkeypatch.setattr("widestable.cli.fit._in_words", lambda summary, folder: "")
+    call(
+        "fit", write_line(tmp_path / "data.csv"), "--target", "level", "--out", tmp_path / "run", "--chains", 2, *given
+    )
+    assert seen[0]["n_jobs"] == expected
+
+
 def test_the_run_is_what_python_gives(tmp_path: Path) -> None:
     data = write_plane(tmp_path / "data.csv")
     how = ("--alpha", 1.5, "--atoms", 10, "--seed", 4, "--input", "x1", "--input", "x0", "--no-standardize")

@@ -113,6 +113,16 @@ def test_tables_says_what_changed_and_for_whom() -> None:
     assert "(basic, plus, pro)" in names["message"]
 
 
+@pytest.mark.statistical
+def test_pipeline_has_intervals_around_the_truth() -> None:
+    names = pages.run(pages.DOCS / "tutorial/pipeline.md")
+    truth = np.exp([3.0, 3.3, 3.8])
+    for found in (names["interval"], names["in_tons"]):
+        assert np.all((found[:, 0] < truth) & (truth < found[:, 1]))
+    assert np.all(names["in_tons"][:, 1] < 1.6 * names["in_tons"][:, 0])
+    assert names["model"][-1].jumps().names == ("line_south", "press")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
 def test_ten_columns_shows_one_case_for_it_and_one_against() -> None:

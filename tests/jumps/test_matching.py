@@ -63,9 +63,10 @@ def test_planes_are_averaged_and_described_in_the_users_units(rng: np.random.Gen
     np.testing.assert_allclose(jump.location / jump.direction[0], 2.1, atol=0.02)
     assert jump.agreement > 0.98
     # Both inputs lie far from zero, in units of their spread, so that they are written from their centre.
-    assert f"(x1 - {found.centre[0]:g})" in str(found)
-    assert f"(x2 + {-found.centre[1]:g})" in str(found)
-    assert " x3 > " in str(found)
+    assert f"(x1 - {found.centre[0]:g}" in str(found)
+    assert f"(x2 + {-found.centre[1]:g})/60" in str(found)
+    assert "1 small weight left out" in str(found)
+    assert "x3" in found.describe(jump, full=True)
     assert found.to_dict()["jumps"][0]["size"] == jump.size
 
 

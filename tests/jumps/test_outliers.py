@@ -78,7 +78,7 @@ def test_lines_that_cross_are_no_outlier() -> None:
 def test_the_printed_form_names_the_row() -> None:
     draws: list[Atoms] = [[step(9.5, 4.0), step(19.5, 3.0), step(20.5, -3.0)]] * 30
     found = find_jumps(LINE, [draws_of(*draws, width=2)])
-    head, first, *others, last = str(found).splitlines()
+    head, first, *others, last, _ = str(found).splitlines()
     assert "outlier" not in head + first
     assert [line.endswith("; possibly an outlier: row 20") for line in others] == [True, True]
     assert "count from 0" in last

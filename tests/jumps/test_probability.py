@@ -5,7 +5,7 @@ import pytest
 
 from tests import fits
 from tests.jumps.draws import data_of, draws_of, slow_probability
-from widestable.jumps import jump_probability
+from widestable.jumps import find_jumps, jump_probability
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -63,13 +63,39 @@ def test_pairs_must_be_pairs() -> None:
         fits.line().jump_probability([[99.0], [100.0]], [[101.0]])
 
 
-def test_the_map_holds_the_probabilities_between_its_cells() -> None:
+def test_the_map_holds_the_probabilities_across_its_points() -> None:
     posterior = fits.plane().posterior_
     found = posterior.jumps().boundaries
-    assert (found.across_x.shape, found.across_y.shape) == ((12, 11), (11, 12))
-    left, right = [[found.x[1], found.y[3]]], [[found.x[2], found.y[3]]]
-    assert found.across_x[3, 1] == pytest.approx(posterior.jump_probability(left, right)[0])
-    upper = [[found.x[1], found.y[4]]]
-    assert found.across_y[3, 1] == pytest.approx(posterior.jump_probability(left, upper)[0])
-    sides = [found.across_x[3, 0], found.across_x[3, 1], found.across_y[2, 1], found.across_y[3, 1]]
-    assert found.cells[3, 1] == max(sides)
+    assert found.probability.shape == (found.y.size, found.x.size)
+    dx, dy = found.reach
+    # Twelve cells along each input, the fewest there are; a map reaches half a cell to each side.
+    assert dx == pytest.approx((found.x[-1] - found.x[0]) / 24.0)
+    for i, j in ((3, 1), (40, 30), np.unravel_index(found.probability.argmax(), found.probability.shape)):
+        x, y = found.x[j], found.y[i]
+        across = posterior.jump_probability([[x - dx, y], [x, y - dy]], [[x + dx, y], [x, y + dy]])
+        assert found.probability[i, j] == pytest.approx(across.max())
+    assert found.probability.max() > 0.5
+    assert repr(found).startswith("BoundaryMap(64 x 64 points, x1 ")
+
+
+def test_a_straight_boundary_is_straight_on_the_map() -> None:
+    """A line through the plane, the same in all draws: the map is 1 within reach of it, and 0 elsewhere."""
+    rng = np.random.default_rng(0)
+    data = data_of(rng.uniform(size=(100, 2)).tolist())
+    chain = draws_of(*([([-0.9, 1.0, 0.8], 2.0)] for _ in range(50)), width=3)
+    found = find_jumps(data, [chain], 0.5).boundaries
+    x, y = np.meshgrid(found.x, found.y)
+    away = np.abs(x + 0.8 * y - 0.9)
+    near = np.maximum(found.reach[0], 0.8 * found.reach[1])
+    clear = np.abs(away - near) > 1e-9
+    np.testing.assert_array_equal(found.probability[clear], 1.0 * (away < near)[clear])
+
+
+def test_the_map_makes_do_with_some_of_the_draws() -> None:
+    """Every second of 4000 draws has the jump; the map uses 600 of them."""
+    data = data_of([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    step = [([-0.5, 1.0, 0.0], 2.0)]
+    has_jump = np.random.default_rng(1).random(4000) < 0.5
+    chain = draws_of(*(step if has else [] for has in has_jump), width=3)
+    found = find_jumps(data, [chain], 0.5).boundaries
+    assert found.probability.max() == pytest.approx(0.5, abs=0.08)

@@ -37,7 +37,13 @@ def test_steps_on_a_line_are_found_where_they_are() -> None:
     np.testing.assert_allclose([found.gaps.low, found.gaps.high], [[0.0, 1.0], [1.0, 2.0]])
     np.testing.assert_allclose(found.count_probability, [0.5, 0.0, 0.5])
     assert [(jump.location, jump.size) for jump in found] == [(0.5, 4.0), (1.5, -2.0)]
-    assert "at 0.5 (90%: 0.5 to 0.5): probability 0.50, size +4 (90%: +4 to +4)" in str(found)
+    assert str(found).splitlines() == [
+        "2 jumps larger than 0.5, with 90% intervals:",
+        "  f rises by 4 (4 to 4) at 0.5 (0.5 to 0.5); probability 0.50",
+        "  f falls by 2 (2 to 2) at 1.5 (1.5 to 1.5); probability 0.50",
+        "Jumps per draw: 0 with probability 0.50, 2 with 0.50",
+    ]
+    assert not found.has_widths
 
 
 def test_steps_that_split_the_rows_alike_are_one_jump() -> None:
@@ -56,6 +62,7 @@ def test_only_steps_narrower_than_the_limit_count() -> None:
     assert find_jumps(LINE, [chain], 0.5, max_width=0.47).n_jumps.tolist() == [0, 1]
     assert find_jumps(LINE, [chain], 0.5, max_width=0.48).n_jumps.tolist() == [1, 1]
     default = find_jumps(LINE, [chain], 0.5)
+    assert "larger than 0.5 and narrower than 0.204" in str(default)
     assert default.max_width == pytest.approx(0.25 * np.std([0.0, 1.0, 2.0]))
     assert default.n_jumps.tolist() == [0, 1]
     assert find_jumps(LINE, [chain], 0.5, max_width=np.inf)[0].width == pytest.approx(0.5 * 0.4769, abs=1e-3)

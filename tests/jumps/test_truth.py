@@ -53,7 +53,7 @@ def test_a_diagonal_line_in_the_plane() -> None:
     # The line lies between the rows with x1 + x2 = 0 and those with 1/3.
     assert -0.05 < jump.location / jump.direction.mean() < 0.36
     assert jump.size_interval[0] < 5.0 < jump.size_interval[1]
-    cells, (x, y_) = found.boundaries.cells, np.meshgrid(found.boundaries.x, found.boundaries.y)
+    cells, (x, y_) = found.boundaries.probability, np.meshgrid(found.boundaries.x, found.boundaries.y)
     assert cells[np.abs(x + y_ - 1 / 6) > 0.6].max() < 0.3
     assert cells[np.abs(x + y_ - 1 / 6) < 0.1].min() > 0.3
 

@@ -11,9 +11,11 @@ import pytest
 
 from tests import fits
 from tests.report.pages import HOSTILE, model_of, outlying, page_of
+from widestable.effects import effects
 from widestable.jumps import Jump, Jumps
 from widestable.report import About, build, build_report, judge
 from widestable.report.charts import histogram, short
+from widestable.report.checks import _histograms, predict_rows, predictive_chart
 from widestable.report.fits import clip_line
 from widestable.report.outliers import outlier_section, rows_to_show
 from widestable.report.page import json_for_script
@@ -52,7 +54,17 @@ def charts_in(text: str) -> list[dict[str, object]]:
 def test_everything_is_on_the_page(d: int) -> None:
     text = page_of(d)
     words = " ".join(Outline(text).words)
-    for heading in ("Fit", "Jumps", "Parameters", "Convergence", "Residuals", "Data", "Cite and reproduce"):
+    headings = (
+        "Fit",
+        "Jumps",
+        "Parameters",
+        "Convergence",
+        "Predictive check",
+        "Residuals",
+        "Data",
+        "Cite and reproduce",
+    )
+    for heading in headings:
         assert f"<h2>{heading}</h2>" in text
     for fact in ("price", "input 0", "houses.csv", "40 rows", "2 rows with missing values", "Loría", "random_state=0"):
         assert fact in words
@@ -64,7 +76,9 @@ def test_everything_is_on_the_page(d: int) -> None:
     assert ({"chart-shares", "chart-relevance"} <= drawn) == ("<h2>Inputs</h2>" in text) == (d > 1)
     assert ("Here the relevances are fixed" in words) == (d == 2)
     if d > 1:  # planes are written with the names that the caller gave
-        assert re.search(r"1\. -?[\d.]+ input 0 [+-] [\d.]+ input 1 ", words)
+        assert re.search(r"1\. where .*input 0.* [<>] -?[\d.]+", words)
+    likely = len(model_of(d)[0].jumps().likely)
+    assert re.search(rf"<b>{likely}</b><span>jumps above [\d.]+ with probability 0.5 or more</span>", text)
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
@@ -96,7 +110,10 @@ def test_json_cannot_leave_its_script() -> None:
 def test_the_jump_threshold_and_weights_are_shown() -> None:
     model, X, y = model_of(2)
     text = build_report(model, X, y, About("y", ("a", "b")), size=1.25, weight=np.ones(40))
-    assert "larger than 1.25 and narrower than" in text
+    assert "A step counts as a jump when it is larger than 1.25. Locations" in text
+    assert "<th>Width</th>" not in text
+    assert "narrower than" in page_of(1)
+    assert "<th>Width</th>" in page_of(1)
     assert "<td>weight</td>" in text
 
 
@@ -105,12 +122,23 @@ def test_possible_outliers_are_noted_beside_their_jumps() -> None:
     pair = (jump, replace(jump, location=1.9, possible_outliers=(20,)))
     for names in (("a",), ("a", "b")):
         directed = tuple(replace(jump, direction=np.ones(len(names))) for jump in pair)
-        found = Jumps(1.0, 1.0, np.full(3, 2), directed, names, np.zeros(len(names)))
-        text = "".join(build._jumps(found, names))
+        found = Jumps(1.0, 1.0, np.full(3, 2), directed, names, np.zeros(len(names)), np.ones(len(names)))
+        text = "".join(build._jumps(found))
         assert text.count("<th>Note</th>") == 1
         assert re.findall("<td>(possibly.*?)?</td></tr>", text) == ["", "possibly an outlier: row 20"]
         assert "count from 0" in text
-        assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1]), names))
+        assert "Note" not in "".join(build._jumps(replace(found, found=directed[:1])))
+
+
+def test_planes_name_the_inputs_that_carry_them_and_all_on_request() -> None:
+    jump = Jump(0.9, 2.0, (1.8, 2.1), np.array([1.0, 0.0, -0.1]), 5.0, (4.0, 6.0), 0.0, 1.0)
+    found = Jumps(1.0, 1.0, np.full(3, 2), (jump,), ("<a>", "b", "c"), np.zeros(3), np.ones(3), target="<t>")
+    text = "".join(build._jumps(found))
+    assert "<th>&lt;t&gt; is higher</th>" in text
+    assert "<td>1. where &lt;a&gt; &gt; 2.00 (1.80 to 2.10), 2 small weights left out</td>" in text
+    assert "<p>1. where 1 &lt;a&gt; + 0 b - 0.1 c &gt; 2.00</p></details>" in text
+    sure = replace(found, found=(replace(jump, direction=np.ones(3)),))
+    assert "<details>" not in "".join(build._jumps(sure))
 
 
 def section_of(text: str, heading: str) -> str:
@@ -179,7 +207,7 @@ def test_normal_noise_tells_of_possible_outliers_only() -> None:
     jump = Jump(0.9, 2.0, (1.8, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, possible_outliers=(20,))
 
     def words(*jumps: Jump) -> str:
-        found = Jumps(1.0, 1.0, np.full(3, 2), jumps, ("a",), np.zeros(1))
+        found = Jumps(1.0, 1.0, np.full(3, 2), jumps, ("a",), np.zeros(1), np.ones(1))
         return section_of(outlier_section(model, found, ("a",)), "Outliers")
 
     assert words(replace(jump, possible_outliers=())) == ""
@@ -207,11 +235,55 @@ def test_all_outliers_are_among_the_rows_to_show() -> None:
     assert 10 <= rows.size <= 12
 
 
+def test_replicated_data_surround_the_observations() -> None:
+    model, X, y = model_of(2)
+    chart = predictive_chart(model, predict_rows(model, X, y), "price")
+    scatter, _, low, high, histogram_ = chart.data
+    np.testing.assert_allclose(scatter["y"], y, atol=1e-3)
+    np.testing.assert_allclose(scatter["x"], model.predict(X), atol=1e-3)
+    ends = (
+        np.add(scatter["x"], scatter["error_x"]["array"]),
+        np.subtract(scatter["x"], scatter["error_x"]["arrayminus"]),
+    )
+    np.testing.assert_allclose(np.transpose(ends[::-1]), model.predict_interval(X), atol=2e-3)
+    assert sum(histogram_["y"]) == pytest.approx(1.0)
+    assert np.mean(np.less_equal(low["y"], histogram_["y"]) & np.less_equal(histogram_["y"], high["y"])) > 0.8
+    # Observations that the model would not make lie outside.
+    shifted = replace(model.posterior_, data=replace(model.posterior_.data, obs_y=model.posterior_.data.obs_y + 3.0))
+    centre, height, lower, upper = _histograms(shifted, y.min(), y.max())
+    assert np.mean((lower <= height) & (height <= upper)) < 0.8
+    assert centre.size == height.size
+
+
+def test_effects_are_drawn_with_bands() -> None:
+    model = model_of(3)[0]
+    fit = next(chart for chart in charts_in(page_of(3)) if chart["name"] == "chart-fit")
+    for j, effect in enumerate(effects(model.posterior_, range(3))):
+        low, high, middle = fit["data"][3 * j : 3 * j + 3]
+        np.testing.assert_allclose(middle["x"], effect.x, atol=1e-3)
+        for trace, values in ((low, effect.lower), (high, effect.upper), (middle, effect.middle)):
+            np.testing.assert_allclose(trace["y"], values, atol=1e-2)
+    assert "chart-effects" in {chart["name"] for chart in charts_in(page_of(2))}
+
+
+def test_maps_of_places_have_longitude_across() -> None:
+    model, X, y = model_of(2)
+    charts = {chart["name"]: chart for chart in charts_in(build_report(model, X, y, About("y", ("lat", "lon"))))}
+    turned = {chart["name"]: chart for chart in charts_in(page_of(2))}
+    for name in ("chart-fit", "chart-boundaries"):
+        layout = charts[name]["layout"]
+        assert (layout["xaxis"]["title"]["text"], layout["yaxis"]["title"]["text"]) == ("lon", "lat")
+        for mine, other in zip(charts[name]["data"], turned[name]["data"], strict=True):
+            assert (mine["x"], mine["y"]) == (other["y"], other["x"])
+        np.testing.assert_array_equal(np.array(charts[name]["data"][0]["z"]).T, turned[name]["data"][0]["z"])
+
+
 def test_fixed_parameters_have_no_chart() -> None:
     X, y = fits.line_data()
     model = fits.fit(X, y, alpha=1.0, nu=1.0, sigma2=0.1)
     text = build_report(model, X, y, About("y", ("x",)))
-    assert {chart["name"] for chart in charts_in(text)} == {"chart-fit", "chart-counts", "chart-residuals"}
+    names = {"chart-fit", "chart-counts", "chart-predictive", "chart-residuals"}
+    assert {chart["name"] for chart in charts_in(text)} == names
     assert "<td>fixed</td>" in text
 
 

@@ -22,7 +22,7 @@ from widestable.files import replacing
 from widestable.plots import COLORS, plot_band
 from widestable.progress import compilation_told
 
-from .shell import Jobs
+from .shell import Jobs, n_threads
 
 NOISE_SD = 0.5
 COVERAGE = 0.9
@@ -31,7 +31,7 @@ COVERAGE = 0.9
 def demo(
     out: Annotated[Path, typer.Option(help="File for the picture.")] = Path("demo/three_jumps.png"),
     seed: Annotated[int, typer.Option(help="Seed of the data and of the sampler.")] = 0,
-    jobs: Jobs = 2,
+    jobs: Jobs = None,
 ) -> None:
     """Compare a fit of three jumps in noise with a Gaussian process, in a table and a picture.
 
@@ -43,7 +43,8 @@ def demo(
     """
     compile_first()
     example = simulate(np.random.default_rng(seed))
-    model = StableRegressor(random_state=seed, n_jobs=jobs)
+    model = StableRegressor(random_state=seed)
+    model.set_params(n_jobs=n_threads(jobs, model.n_chains))
     outcomes = [run_ours(example, model), run_gp(example)]
     print_scores([judge(example, outcome) for outcome in outcomes])
     typer.echo(str(model.jumps()))

@@ -19,7 +19,21 @@ from widestable.parameters import check_number_of_relevances, check_parameters
 from widestable.report import judge
 
 from . import runs
-from .shell import FLAG, INTERRUPTED, NOT_CONVERGED, Force, Jobs, Json, Quiet, emit, log_shown, note, say, visible
+from .shell import (
+    FLAG,
+    INTERRUPTED,
+    NOT_CONVERGED,
+    Force,
+    Jobs,
+    Json,
+    Quiet,
+    emit,
+    log_shown,
+    n_threads,
+    note,
+    say,
+    visible,
+)
 
 Data = Annotated[Path | None, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file.", show_default=False)]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict.", show_default=False)]
@@ -102,7 +116,7 @@ def fit(
     max_sweeps: MaxSweeps = 50_000,
     max_time: MaxTime = None,
     seed: Seed = 0,
-    jobs: Jobs = 2,
+    jobs: Jobs = None,
     strict: Strict = False,
     force: Force = False,
     verbose: Verbose = False,
@@ -161,7 +175,8 @@ def fit(
         check_parameters({"n_jobs": jobs, "max_time": max_time})
         folder = resume
     with log_shown(verbose):
-        how = {"n_jobs": jobs, "max_time": max_time, "progress": False if silent or verbose else None}
+        n_jobs = n_threads(jobs, runs.read_record(folder)["parameters"]["n_chains"])
+        how = {"n_jobs": n_jobs, "max_time": max_time, "progress": False if silent or verbose else None}
         summary = _run(folder, how, silent=silent)
     emit(summary) if as_json else say(_in_words(summary, folder), quiet=quiet)
     if summary["status"] == "interrupted":

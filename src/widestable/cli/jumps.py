@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
@@ -11,13 +11,15 @@ import typer
 from widestable.inputs import NUMBER
 
 from . import runs
-from .shell import Json, Run, emit, say, visible
+from .shell import FLAG, Json, Run, emit, say, visible
 
 Size = Annotated[float | None, typer.Option(help="Least change of f that counts. Default: the noise s.d.")]
 MaxWidth = Annotated[
     float | None,
     typer.Option(help="Greatest width of a step that counts: in units of x for one input, of its s.d. for several."),
 ]
+
+Full = Annotated[bool, typer.Option("--full", help="Name all inputs of a plane, small weights too.", **FLAG)]
 
 
 def jumps(
@@ -26,6 +28,7 @@ def jumps(
     max_width: MaxWidth = None,
     start: Annotated[str | None, typer.Option("--from", metavar="X1,...", help="One place; needs --to.")] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="X1,...", help="The other place; needs --from.")] = None,
+    full: Full = False,
     as_json: Json = False,
 ) -> None:
     """List the jumps: where they are, how large and how probable.
@@ -44,11 +47,11 @@ def jumps(
     if (start is None) != (end is None):
         raise typer.BadParameter("Got only one of --from and --to, expected both: pass two places.")
     if start is None or end is None:
-        found, outliers = model.jumps(size, max_width), model.outliers()
+        found, outliers = replace(model.jumps(size, max_width), target=record["target"]), model.outliers()
         if as_json:
             emit(found.to_dict() | {"outliers": [asdict(outlier) for outlier in outliers]})
         else:
-            say("\n".join([str(found), *([str(outliers)] if outliers.are_modelled else [])]), quiet=False)
+            say("\n".join([found.in_words(full), *([str(outliers)] if outliers.are_modelled else [])]), quiet=False)
         return
     a, b = (_place(text, record["kinds"]) for text in (start, end))
     probability = float(model.jump_probability(a, b, size, max_width)[0])

@@ -13,7 +13,7 @@ from widestable.files import replacing
 from widestable.parameters import check_parameters
 
 from . import runs
-from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, note, refuse_to_overwrite
+from .shell import FLAG, Force, Jobs, Json, Quiet, Run, Terminal, emit, n_threads, note, refuse_to_overwrite
 from .tables import Table, numbers, read_table, write_csv
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table with the input columns.", show_default=False)]
@@ -45,7 +45,7 @@ def predict(
     no_noise: OfF = False,
     missing: Missing = None,
     unknown: Unknown = "error",
-    jobs: Jobs = 2,
+    jobs: Jobs = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -73,7 +73,7 @@ def predict(
     if out is not None:
         refuse_to_overwrite(out, force)
     model, record = runs.load(run)
-    how = {"missing": model.missing if missing is None else missing, "unknown": unknown, "n_jobs": jobs}
+    how = {"missing": model.missing if missing is None else missing, "unknown": unknown, "n_jobs": n_threads(jobs)}
     check_parameters(how)
     model.set_params(**how, progress=False if quiet or as_json else None)
     table = read_table(data)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
+from joblib import cpu_count
 from typer.core import TyperGroup
 
 # Exit codes; typer itself uses 2 for wrong usage, and shells use 130 for Ctrl-C.
@@ -23,7 +24,27 @@ FLAG: dict[str, Any] = {"metavar": ""}
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", **FLAG)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.", **FLAG)]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there already.", **FLAG)]
-Jobs = Annotated[int, typer.Option("--jobs", help="Number of threads; -1 for all processors.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        help="Number of threads; -1 for all processors. Default: one per chain, up to all.",
+        show_default=False,
+    ),
+]
+
+
+def n_threads(jobs: int | None, n_chains: int | None = None) -> int:
+    """The threads that were asked for; otherwise one per chain, or all processors where there are no chains to run.
+
+    Examples
+    --------
+    >>> n_threads(3, n_chains=4), n_threads(None, n_chains=1)
+    (3, 1)
+    """
+    # Processors that this process may use: containers and batch systems give fewer than there are.
+    n_processors = int(cpu_count())
+    return jobs if jobs is not None else min(n_chains or n_processors, n_processors)
 
 
 class OneSentence(TyperGroup):

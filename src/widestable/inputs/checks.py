@@ -52,6 +52,23 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray:
     return weight
 
 
+def check_noise_variance(noise_variance: Any, n: int) -> FloatArray:
+    """Return the noise variances of n rows, all positive."""
+    variance = to_floats(noise_variance, "noise_variance")
+    if variance.shape != (n,):
+        raise ValueError(
+            f"Got noise_variance of shape {variance.shape}, expected {(n,)}: pass one variance for each row of X, or "
+            "StableRegressor(sigma2=...) if all are equal."
+        )
+    refuse_nonfinite(variance, "noise_variance")
+    for row in np.flatnonzero(variance <= 0.0):
+        raise ValueError(
+            f"Got noise_variance = {variance[row]} at {_place((row,))}, expected a number above 0: pass variances, in "
+            "squared units of y, and very small ones for outputs without noise."
+        )
+    return variance
+
+
 def to_floats(values: Any, name: str) -> FloatArray:
     """Convert to float64 by scikit-learn's rules and with its messages; say where a value is not a number."""
     _refuse_other_types(values, name)
@@ -78,6 +95,12 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     """Return the column names of a frame, if all are text (scikit-learn's rule)."""
     names = tuple(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def name_of(y: Any) -> str | None:
+    """Return the name of a series or of the only column of a frame, if it is text."""
+    names = names_of(y) or (getattr(y, "name", None),)
+    return names[0] if len(names) == 1 and isinstance(names[0], str) and names[0] else None
 
 
 def _refuse_other_types(values: Any, name: str) -> None:

@@ -159,12 +159,21 @@ class Columns:
         return str(column.levels[int(value)]) if column.kind == CATEGORY else f"{value:{form}}"
 
     def values(self, j: int, x: FloatArray | float) -> NDArray[Any]:
-        """Places on input j as the user has them: numbers, or dates as datetime64."""
-        dates = self.given[j].dates
-        return np.asarray(x) if dates is None else dates.values(x)
+        """Places on input j as the user has them: numbers, dates as datetime64, or levels as text."""
+        column = self.given[j]
+        if column.kind == CATEGORY:
+            return np.array([self.show(j, place) for place in np.ravel(x)]).reshape(np.shape(x))
+        return np.asarray(x) if column.dates is None else column.dates.values(x)
+
+    def levels_at(self, j: int) -> FloatArray | None:
+        """The places of the levels of input j, the last one NaN if values were missing; None if it has no levels."""
+        column = self.given[j]
+        if column.kind != CATEGORY:
+            return None
+        return np.append(np.arange(float(len(column.levels))), [np.nan] * (column.fill is not None))
 
     def decode(self, X: FloatArray) -> FloatArray:
-        """The inverse of `encode`: numbers, days, or places among the levels, shape (n, inputs); NaN is missing."""
+        """The inverse of `expand`: numbers, days, or places among the levels, shape (n, inputs); NaN is missing."""
         out = np.empty((len(X), len(self)))
         for j, column in enumerate(self.given):
             part = X[:, self.places(j)]
@@ -173,6 +182,10 @@ class Columns:
             if column.fill is not None:
                 out[part[:, -1] > 0.5, j] = np.nan
         return out
+
+    def expand(self, given: FloatArray) -> FloatArray:
+        """The columns of the engine, from numbers, days or places among the levels, shape (n, inputs)."""
+        return np.column_stack([column.expand(given[:, j]) for j, column in enumerate(self.given)])
 
     # --- New rows ----------------------------------------------------------------------------------------
 
@@ -210,7 +223,7 @@ class Columns:
             has_indicator = np.array([column.fill is not None for column in self.given])
             refused = is_missing & ~(has_indicator & (missing == "indicator"))
             refuse_nonfinite(np.where(is_missing & ~refused, 0.0, read), "X", names_of(X))
-        rows = np.column_stack([column.expand(read[:, j]) for j, column in enumerate(self.given)])
+        rows = self.expand(read)
         if missing == "drop":
             rows[is_missing.any(axis=1)] = np.nan
         return np.ascontiguousarray(rows)
@@ -308,7 +321,7 @@ def learn(X: Any, missing: str = "error") -> tuple[Columns, FloatArray]:
     if missing == "indicator":
         marked = [_marked(column, read[:, j]) for j, column in enumerate(columns.given)]
         columns = replace(columns, given=tuple(marked))
-    rows = np.column_stack([column.expand(read[:, j]) for j, column in enumerate(columns.given)])
+    rows = columns.expand(read)
     if missing == "drop":
         rows[is_missing.any(axis=1)] = np.nan
     return columns, np.ascontiguousarray(rows)

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
-from .checks import check_outputs, check_weights
+from .checks import check_noise_variance, check_outputs, check_weights, name_of
 from .columns import Columns, learn
 from .rounding import least_noise_variance
 from .rows import near_together
@@ -55,6 +55,11 @@ class TrainingData:
         What the given columns are, and how they become the columns of X.
     least_variance : float
         Floor of the noise variance: a small part of the variance of y, and what rounding adds (`rounding.py`).
+    target : str or None
+        Name of the output, if it had one.
+    noise_variance : float or None
+        Where the noise variance of each row is known: their harmonic mean, in squared units of the user. Weight w then
+        means noise of this variance over w, and not w copies.
     """
 
     X: FloatArray
@@ -71,6 +76,8 @@ class TrainingData:
     scaling: Scaling
     columns: Columns
     least_variance: float = 0.0
+    target: str | None = None
+    noise_variance: float | None = None
 
 
 def check_training(
@@ -78,6 +85,7 @@ def check_training(
     y: Any,
     sample_weight: Any = None,
     *,
+    noise_variance: Any = None,
     standardize: bool = True,
     robust: bool = False,
     missing: str = "error",
@@ -92,6 +100,8 @@ def check_training(
         Outputs.
     sample_weight : array_like of shape (n_given,), float or None, default=None
         How many observations each row stands for.
+    noise_variance : array_like of shape (n_given,) or None, default=None
+        The noise variance of each row, in squared units of y. It takes the place of weights.
     standardize : bool, default=True
         Whether to remove the weighted mean of each column of X, and of y, and to divide by the weighted standard
         deviation, or by a fixed number where the column says whether a category has a level. Constant columns are only
@@ -119,6 +129,7 @@ def check_training(
     outputs = check_outputs(y, may_be_missing=missing != "error")
     check_consistent_length(rows, outputs)
     weight = check_weights(sample_weight, len(rows))
+    variance = None if noise_variance is None else check_noise_variance(noise_variance, len(rows))
     kept = (weight > 0.0) & ~np.isnan(rows).any(axis=1) & ~np.isnan(outputs)
     if not kept.any():
         raise ValueError(
@@ -130,7 +141,11 @@ def check_training(
         columns, rows = learn(_safe_indexing(X, np.flatnonzero(kept)), missing)
     else:
         rows = rows[kept]
-    outputs, weight = outputs[kept], weight[kept]
+    outputs, weight, typical = outputs[kept], weight[kept], None
+    if variance is not None:
+        # Relative to their harmonic mean, precisions are weights of mean 1.
+        typical = float(1.0 / np.mean(1.0 / variance[kept]))
+        weight = typical / variance[kept]
     measured = measure(rows, outputs, weight, robust, columns.fixed_scales)
     scaling = measured if standardize else no_scaling(rows.shape[1])
     # Divided by itself the scale is exactly 1, whatever the units of y.
@@ -144,6 +159,8 @@ def check_training(
         kept=kept,
         scaling=scaling,
         columns=columns,
+        target=name_of(y),
+        noise_variance=typical,
         least_variance=least_noise_variance(outputs / scaling.y_scale, weight, spread),
     )
 

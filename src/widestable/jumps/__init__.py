@@ -8,7 +8,7 @@ From the draws to what the user reads, in this order:
 2. `matching.py` decides which jumps of different draws are the same jump.
 3. `find.py` summarises each of them over the draws that have it.
 4. `outliers.py` marks pairs of them that are more likely an outlier.
-5. `result.py` holds the answer and puts it into words.
+5. `result.py` holds the answer, and `words.py` puts it into words.
 
 `probability.py` asks the same steps another question: how probable is a jump between two given places, or between
 neighbouring cells of a map?

@@ -50,6 +50,7 @@ def find_jumps(
     steps = collect_steps(data, chains, limits)
     drawn = add_up(steps, limits.size)
     d = data.X.shape[1]
+    centre, spread = _centre_and_spread(data)
     members = match_jumps(data, drawn)
     jumps = mark_outliers(data, drawn, [_summarise(data, drawn, of_jump) for of_jump in members], members)
     jumps = [replace(jump, levels=_levels(data, jump)) for jump in jumps]
@@ -59,19 +60,22 @@ def find_jumps(
         n_jumps=np.bincount(drawn.draw, minlength=drawn.n_draws).astype(np.int64),
         found=tuple(sorted(jumps, key=lambda jump: jump.location) if d == 1 else jumps),
         names=data.columns.labels,
-        terms=data.columns.terms,
-        centre=_centre(data),
+        centre=centre,
+        spread=spread,
+        target=data.target or "f",
+        has_widths=any(np.isfinite(draws.sharpness).any() for draws in chains),
+        columns=data.columns,
         gaps=_gaps(data, drawn) if d == 1 else None,
-        boundaries=map_boundaries(data, steps, limits) if d == 2 and data.columns.is_plain else None,
+        boundaries=map_boundaries(data, chains, limits) if d == 2 and data.columns.is_plain else None,
     )
 
 
-def _centre(data: TrainingData) -> FloatArray:
-    """Means of the inputs, rounded to the second digit of their standard deviations."""
+def _centre_and_spread(data: TrainingData) -> tuple[FloatArray, FloatArray]:
+    """Means of the inputs, rounded to the second digit of their standard deviations, and these."""
     X = unscale_inputs(data.X, data.scaling)
-    spread = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), np.maximum(np.abs(X[0]), 1.0))
-    digits = 1 - np.floor(np.log10(spread)).astype(int)
-    return np.array([round(float(mean), int(n)) for mean, n in zip(X.mean(axis=0), digits, strict=True)])
+    spread = np.where(np.ptp(data.X, axis=0) > 0.0, X.std(axis=0), 0.0)
+    digits = [1 - math.floor(math.log10(sd)) if sd > 0.0 else 12 for sd in spread]
+    return np.array([round(float(mean), n) for mean, n in zip(X.mean(axis=0), digits, strict=True)]), spread
 
 
 def _gaps(data: TrainingData, drawn: DrawnJumps) -> Gaps:

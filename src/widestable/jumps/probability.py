@@ -9,14 +9,16 @@ import numpy as np
 
 from .._types import FloatArray
 from ..engine.draws import ChainDraws
-from ..inputs import TrainingData, unscale_inputs
+from ..inputs import TrainingData, spread_indices, unscale_inputs
 from ..network import sign_patterns
 from .result import BoundaryMap
 from .steps import Limits, Steps, check_limits, collect_steps
 
 # Steps times pairs of places held in memory at once: 32 MB.
 BLOCK = 1 << 22
-# Fewest and most cells of a map along each input.
+# Points of a map along each input, and draws that it is made of.
+MAP_POINTS, MAP_DRAWS = 64, 600
+# A boundary is located to one of so many cells along each input, fewest and most.
 CELLS = (12, 40)
 
 
@@ -79,37 +81,54 @@ def _change(steps: Steps, A: FloatArray, B: FloatArray) -> FloatArray:
     return np.asarray(0.5 * steps.size[:, None] * half)
 
 
-def map_boundaries(data: TrainingData, steps: Steps, limits: Limits) -> BoundaryMap:
-    """Probability of a jump between neighbouring cells of a grid that covers the training rows of two inputs.
+def map_boundaries(data: TrainingData, chains: Sequence[ChainDraws], limits: Limits) -> BoundaryMap:
+    """Probability of a jump near each point of a grid that covers the training rows of two inputs.
 
-    The more training rows there are, the finer is the grid.
+    The grid is fine enough for a straight boundary to look straight. How near is near depends on the training rows: as
+    near as their number lets a boundary be located.
 
     Parameters
     ----------
     data : TrainingData
         What the model was fitted on.
-    steps : Steps
-        The steps of all draws.
+    chains : sequence of ChainDraws
+        The draws of each chain, of which some are used.
     limits : Limits
         What counts as a jump.
 
     Returns
     -------
     BoundaryMap
-        Probabilities on the sides of the cells, in the user's units.
+        Probabilities, in the user's units.
     """
-    n = int(np.clip(round(1.5 * math.sqrt(len(data.X))), *CELLS))
-    centres = [_cell_centres(column, n) for column in data.X.T]
-    grid = np.stack(np.meshgrid(*centres), axis=-1)  # (cells along the second input, cells along the first, 2)
-    across_x = _separated(steps, limits, grid[:, :-1].reshape(-1, 2), grid[:, 1:].reshape(-1, 2))
-    across_y = _separated(steps, limits, grid[:-1].reshape(-1, 2), grid[1:].reshape(-1, 2))
-    x, y = unscale_inputs(np.column_stack(centres), data.scaling).T
-    return BoundaryMap(x, y, across_x.reshape(n, n - 1), across_y.reshape(n - 1, n), data.columns)
+    steps = collect_steps(data, [_thinned(draws, MAP_DRAWS // len(chains)) for draws in chains], limits)
+    n_cells = float(np.clip(round(1.5 * math.sqrt(len(data.X))), *CELLS))
+    ends = [_ends(column) for column in data.X.T]
+    axes = [np.linspace(low, high, MAP_POINTS) for low, high in ends]
+    grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    reach = [0.5 * (high - low) / n_cells for low, high in ends]
+    across = [_separated(steps, limits, grid - offset, grid + offset) for offset in np.diag(reach)]
+    x, y = unscale_inputs(np.column_stack(axes), data.scaling).T
+    first, second = data.columns.labels
+    return BoundaryMap(
+        x,
+        y,
+        np.maximum(*across).reshape(MAP_POINTS, MAP_POINTS),
+        (float(reach[0] * data.scaling.x_scale[0]), float(reach[1] * data.scaling.x_scale[1])),
+        (first, second),
+        data.columns,
+    )
 
 
-def _cell_centres(column: FloatArray, n: int) -> FloatArray:
-    """Centres of n equal cells that cover a column; a constant column gets cells of total width 1."""
+def _thinned(draws: ChainDraws, n: int) -> ChainDraws:
+    """At most n draws, evenly spread."""
+    keep = np.zeros(len(draws), dtype=bool)
+    keep[spread_indices(len(draws), n)] = True
+    return draws.where(keep)
+
+
+def _ends(column: FloatArray) -> tuple[float, float]:
+    """Ends of a column; those of a constant one are 1 apart."""
     low, high = float(column.min()), float(column.max())
     margin = 0.0 if high > low else 0.5
-    edges = np.linspace(low - margin, high + margin, n + 1)
-    return np.asarray(0.5 * (edges[1:] + edges[:-1]))
+    return low - margin, high + margin

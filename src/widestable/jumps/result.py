@@ -1,10 +1,9 @@
-"""The answer: jumps as frozen data in the user's units, and in words."""
+"""The answer: jumps as frozen data in the user's units."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
-from ..inputs import Columns, show_dates, unit_of
+from ..inputs import Columns
+from .words import columns_of, grid_in_words, jump_in_words, jumps_in_words, unit_in_words
 
 # Less probable jumps are counted but not described when the result is printed.
 LIKELY = 0.5
-ABOUT_OUTLIERS = "Two opposite jumps around one or two rows may be outliers; rows of the fitted data count from 0."
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,45 +118,47 @@ class Gaps(NamedTuple):
 
 
 class BoundaryMap(NamedTuple):
-    """For two inputs: probability of a jump between the centres of neighbouring cells of a grid.
+    """For two inputs: probability that a jump passes near each point of a grid.
 
     Attributes
     ----------
     x, y : (p,) and (q,) arrays
-        Centres of the cells along the first and the second input; dates in days.
-    across_x : (q, p - 1) array
-        Probability of a jump between left and right neighbours.
-    across_y : (q - 1, p) array
-        Probability of a jump between lower and upper neighbours.
+        Points along the first and the second input; dates in days.
+    probability : (q, p) array
+        Probability of a jump between the places on the left and on the right of each point, or between those below and
+        above it, whichever is larger.
+    reach : tuple of two floats
+        How far these places are from the point, along each input. The more training rows, the closer.
+    names : tuple of two str
+        Names of the inputs.
     columns : Columns or None
         What the two inputs are; numbers if None.
 
     Examples
     --------
-    >>> ends = np.array([0.0, 1.0])
-    >>> BoundaryMap(ends, ends, np.array([[0.9], [0.1]]), np.array([[0.0, 0.2]])).cells
-    array([[0.9, 0.9],
-           [0.1, 0.2]])
+    >>> BoundaryMap(np.array([0.0, 1.0]), np.array([5.0, 7.0]), np.eye(2), (0.5, 1.0), ("a", "b"))
+    BoundaryMap(2 x 2 points, a 0 to 1, b 5 to 7)
     """
 
     x: FloatArray
     y: FloatArray
-    across_x: FloatArray
-    across_y: FloatArray
+    probability: FloatArray
+    reach: tuple[float, float]
+    names: tuple[str, str]
     columns: Columns | None = None
 
     @property
-    def cells(self) -> FloatArray:
-        """For each cell, the largest of the probabilities on its sides, shape (q, p)."""
-        cells = np.zeros((self.y.size, self.x.size))
-        cells[:, :-1] = self.across_x
-        cells[:, 1:] = np.maximum(cells[:, 1:], self.across_x)
-        cells[:-1] = np.maximum(cells[:-1], self.across_y)
-        cells[1:] = np.maximum(cells[1:], self.across_y)
-        return cells
+    def axes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The points along both inputs as the user has them: numbers, or dates as datetime64."""
+        if self.columns is None:
+            return self.x, self.y
+        return self.columns.values(0, self.x), self.columns.values(1, self.y)
+
+    def __repr__(self) -> str:
+        return f"BoundaryMap({grid_in_words(*self.axes, self.names)})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Jumps:
     """The jumps of f between training rows that are larger than `min_size` and at most `max_width` wide.
 
@@ -177,14 +178,18 @@ class Jumps:
         The jumps: from left to right for one input, the most probable first for several.
     names : tuple of str
         Names of the inputs.
-    centre : (d,) array
-        Means of the inputs, rounded to the digits that matter beside their spread.
+    centre, spread : (d,) arrays
+        Their means, rounded to the digits that matter, and standard deviations; 0 for a constant input.
+    target : str
+        Name of the output; `f` if it is not known.
+    has_widths : bool
+        Whether steps have a width, as those of smooth units do.
     gaps : Gaps or None
         For one input, what happens between neighbouring training points.
     boundaries : BoundaryMap or None
         For two inputs, a map of probabilities.
-    terms : tuple of str
-        What each entry of a direction counts: an input, or one level of a category. Empty if these are the inputs.
+    columns : Columns or None
+        What the inputs are: numbers, dates, categories. Numbers if None.
 
     Examples
     --------
@@ -196,6 +201,8 @@ class Jumps:
     (1, 1, True)
     >>> bool(jumps.count_probability.argmax() == 1), jumps.gaps.probability.shape
     (True, (11,))
+    >>> jumps.describe(jumps[0])[:10], len(jumps.likely), jumps.to_frame().shape
+    ('f rises by', 1, (1, 10))
     """
 
     min_size: float
@@ -204,9 +211,12 @@ class Jumps:
     found: tuple[Jump, ...]
     names: tuple[str, ...]
     centre: FloatArray
+    spread: FloatArray
+    target: str = "f"
+    has_widths: bool = False
     gaps: Gaps | None = None
     boundaries: BoundaryMap | None = None
-    terms: tuple[str, ...] = ()
+    columns: Columns | None = None
 
     @property
     def count_probability(self) -> FloatArray:
@@ -221,7 +231,12 @@ class Jumps:
     @property
     def on_line(self) -> bool:
         """Whether there is one input, and it is no category: jumps are points then, and not planes."""
-        return len(self.terms or self.names) == 1
+        return len(self.terms) == 1
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What each entry of a direction counts: an input, the days of a date, or one level of a category."""
+        return columns_of(self).terms
 
     def __len__(self) -> int:
         return len(self.found)
@@ -232,28 +247,66 @@ class Jumps:
     def __getitem__(self, index: int) -> Jump:
         return self.found[index]
 
-    def __str__(self) -> str:
-        counts = ", ".join(f"{n} with {p:.2f}" for n, p in enumerate(self.count_probability) if p >= 0.005)
-        # The word "probability" once is enough.
-        counts = counts.replace("with", "with probability", 1)
-        unit = unit_in_words(self)
-        what = f"Jumps larger than {self.min_size:.3g} and narrower than {self.max_width:.3g}{unit}"
-        likely = [jump for jump in self.found if jump.probability >= LIKELY]
-        lines = [f"{what}: {counts}", *map(self.describe, likely)]
-        n_others = len(self.found) - len(likely)
-        lines += [f"  and {n_others} less probable, each in 20% to 50% of the draws"] * (n_others > 0)
-        return "\n".join(lines + [f"  {ABOUT_OUTLIERS}"] * any(jump.possible_outliers for jump in likely))
+    @property
+    def likely(self) -> tuple[Jump, ...]:
+        """The jumps that more likely than not are there: those that are listed when the result is printed."""
+        return tuple(jump for jump in self.found if jump.probability >= LIKELY)
 
-    def describe(self, jump: Jump) -> str:
-        """One line of text about a jump."""
-        low, high = jump.size_interval
-        size = f"probability {jump.probability:.2f}, size {jump.size:+.3g} (90%: {low:+.3g} to {high:+.3g})"
-        size += f", {jump.width:.2g}{' days' * self.over_dates} wide" if jump.width > 0.0 else ""
-        size += f"; {outliers_in_words(jump)}" if jump.possible_outliers else ""
-        if not self.on_line:
-            return f"  where {plane_in_words(jump, self.terms or self.names, self.centre)}: {size}"
-        _, left, right = places_in_words(jump)
-        return f"  {location_in_words(jump)} (90%: {left} to {right}): {size}"
+    def __str__(self) -> str:
+        return self.in_words()
+
+    __repr__ = __str__
+
+    def in_words(self, full: bool = False) -> str:
+        """How many jumps there are, and a line about each that is likely; `full` names all inputs of the planes."""
+        return jumps_in_words(self, full)
+
+    def what_counts(self) -> str:
+        """What a step must be to count as a jump."""
+        narrow = f" and narrower than {self.max_width:.3g}{unit_in_words(self)}" if self.has_widths else ""
+        return f"larger than {self.min_size:.3g}{narrow}"
+
+    def describe(self, jump: Jump, full: bool = False) -> str:
+        """One line of text about a jump.
+
+        With more than two inputs the line names those that carry the plane: weights are per standard deviation, and
+        those below a fifth of the largest are left out. Where a single input is left, its threshold has a 90% interval,
+        or the levels of a category are named; this holds where the other inputs are at their means.
+
+        Parameters
+        ----------
+        jump : Jump
+            One of these jumps.
+        full : bool
+            Whether to name all inputs.
+
+        Returns
+        -------
+        str
+        """
+        return jump_in_words(jump, self, full)
+
+    def to_frame(self) -> Any:
+        """The jumps as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per jump: `probability`; `size` with its 90% interval `size 5%`, `size 95%`; `location`,
+            `location 5%`, `location 95%`; `width` if the units are smooth; `agreement`; the entries of `direction`, as
+            `direction of x1` or `direction of [plan is pro]`; and the jump in `words`. Dates of one input are dates.
+        """
+        import pandas  # type: ignore[import-untyped]
+
+        table = {"probability": [jump.probability for jump in self]}
+        for name in ("size", "location"):
+            ends = [getattr(jump, f"{name}_interval") for jump in self]
+            table[name] = [getattr(jump, name) for jump in self]
+            table |= {f"{name} 5%": [low for low, _ in ends], f"{name} 95%": [high for _, high in ends]}
+        for name in ("width", "agreement") if self.has_widths else ("agreement",):
+            table[name] = [getattr(jump, name) for jump in self]
+        table |= {f"direction of {n}": [float(jump.direction[j]) for jump in self] for j, n in enumerate(self.terms)}
+        return pandas.DataFrame(table | {"words": [self.describe(jump) for jump in self]})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, for JSON."""
@@ -261,102 +314,8 @@ class Jumps:
             "min_size": self.min_size,
             "max_width": self.max_width,
             "inputs": list(self.names),
-            "terms": list(self.terms or self.names),
+            "terms": list(self.terms),
+            "target": self.target,
             "count_probability": self.count_probability.tolist(),
-            "jumps": [jump.to_dict() for jump in self.found],
+            "jumps": [jump.to_dict() | {"words": self.describe(jump)} for jump in self.found],
         }
-
-
-def plane_in_words(jump: Jump, names: tuple[str, ...], centre: FloatArray | None = None) -> str:
-    """The side where f is higher, as in `0.52 a - 0.48 (b - 120) > 1.3`; inputs that lie far from zero are centred.
-
-    Examples
-    --------
-    >>> jump = Jump(1.0, 240.5, (240.4, 240.6), np.array([0.5, 2.0]), 5.0, (4.0, 6.0), 0.0, 1.0)
-    >>> plane_in_words(jump, ("a", "b"), np.array([1.0, 120.02]))
-    '0.5 a + 2 (b - 120.02) > 0.46'
-    """
-    if jump.levels is not None:
-        return f"{jump.levels[0]} is {either(jump.levels[1])}"
-    # Centre an input where its usual value would dominate the sum: f jumps within a few units of `direction . x`.
-    shift = np.zeros(len(names)) if centre is None else np.where(np.abs(jump.direction * centre) > 3.0, centre, 0.0)
-    moved = float(jump.direction @ shift)
-    ends = (jump.location_interval[0] - moved, jump.location_interval[1] - moved)
-    jump = replace(jump, location=jump.location - moved, location_interval=ends)
-    text = ""
-    for coefficient, name, at in zip(jump.direction, names, shift, strict=True):
-        sign = "-" if coefficient < 0.0 else "+" if text else ""
-        centred = f"({name} {'-' if at > 0.0 else '+'} {abs(at):.8g})" if at else name
-        text += f" {sign} " if text else sign
-        text += f"{abs(coefficient):.3g} {centred}"
-    return f"{text} > {places_in_words(jump)[0]}"
-
-
-def location_in_words(jump: Jump) -> str:
-    """Where f jumps over one input: at a number, or between two dates.
-
-    Examples
-    --------
-    >>> days = datetime(2023, 3, 31), datetime(2023, 4, 1)
-    >>> jump = Jump(1.0, datetime(2023, 3, 31, 9), days, np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, between=days)
-    >>> location_in_words(jump)
-    'between 2023-03-31 and 2023-04-01'
-    """
-    where = places_in_words(jump)[0]
-    return f"between {where.replace(' to ', ' and ')}" if isinstance(jump.location, datetime) else f"at {where}"
-
-
-def unit_in_words(jumps: Jumps) -> str:
-    """The unit of widths, with a space in front; nothing for the user's own."""
-    return " days" if jumps.over_dates else "" if jumps.on_line else " standardised units"
-
-
-def either(levels: tuple[str, ...]) -> str:
-    """Levels in words.
-
-    Examples
-    --------
-    >>> either(("A", "B", "D"))
-    'A, B or D'
-    """
-    return f"{', '.join(levels[:-1])} or {levels[-1]}" if len(levels) > 1 else levels[0]
-
-
-def outliers_in_words(jump: Jump) -> str:
-    """Which rows this jump and its opposite may owe to outliers; nothing for other jumps.
-
-    Examples
-    --------
-    >>> jump = Jump(1.0, 2.0, (1.9, 2.1), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0, possible_outliers=(20,))
-    >>> outliers_in_words(jump), outliers_in_words(replace(jump, possible_outliers=(3, 4)))
-    ('possibly an outlier: row 20', 'possibly outliers: rows 3 and 4')
-    """
-    match jump.possible_outliers:
-        case ():
-            return ""
-        case (row,):
-            return f"possibly an outlier: row {row}"
-        case rows:
-            return f"possibly outliers: rows {' and '.join(map(str, rows))}"
-
-
-def places_in_words(jump: Jump) -> tuple[str, str, str]:
-    """Location and the ends of its interval, rounded to the second digit of the width of the interval.
-
-    Examples
-    --------
-    >>> jump = Jump(1.0, 4.7e-6, (-0.04586, 0.04661), np.ones(1), 5.0, (4.0, 6.0), 0.0, 1.0)
-    >>> places_in_words(jump)
-    ('0', '-0.046', '0.047')
-    """
-    low, high = jump.location_interval
-    if isinstance(jump.location, datetime):
-        before, after = jump.between or (low, high)
-        unit = unit_of([before, after])
-        before, after = show_dates([before, after], unit)
-        # Outward, so that the interval gets no shorter.
-        return f"{before} to {after}", show_dates([low], unit, "floor")[0], show_dates([high], unit, "ceil")[0]
-    # Adding 0.0 below turns -0.0 into 0.0.
-    decimals = 1 - math.floor(math.log10(high - low)) if high > low else 4
-    where, left, right = (f"{round(value, decimals) + 0.0:.8g}" for value in (jump.location, low, high))
-    return where, left, right

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from ..inputs import scale_inputs, unscale_inputs, unscale_outputs
 from ..jumps import Jumps
-from ..jumps.result import LIKELY
 from ..predict.mixture import Job
 from .outliers import are_outliers, limits_without_far, mark_on_line
 from .style import COLORS, axes_or_current, open_frame, place_on
@@ -134,13 +133,12 @@ def plot_jump_probability(jumps: Jumps, *, color: str = COLORS[1], ax: Axes | No
     ax = axes_or_current(ax)
     low, high = (place_on(ax.xaxis, ends) for ends in jumps.gaps[:2])
     ax.bar(low, jumps.gaps.probability, width=high - low, align="edge", color=color, alpha=0.35, lw=0.0)
-    for jump in jumps:
-        if jump.probability >= LIKELY:
-            ends = place_on(ax.xaxis, jump.location_interval)
-            ax.plot(ends, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
-            ax.plot(place_on(ax.xaxis, [jump.location]), [jump.probability], "o", color=color, ms=4.0)
+    for jump in jumps.likely:
+        ends = place_on(ax.xaxis, jump.location_interval)
+        ax.plot(ends, [jump.probability] * 2, color=color, lw=2.0, solid_capstyle="butt")
+        ax.plot(place_on(ax.xaxis, [jump.location]), [jump.probability], "o", color=color, ms=4.0)
     ax.set_ylim(0.0, 1.05)
-    ax.set_ylabel("P(jump)")
+    ax.set(xlabel=jumps.names[0], ylabel="P(jump)")
     return open_frame(ax)
 
 
@@ -195,7 +193,6 @@ def plot_fit(
     ax = axes_or_current(ax)
     points, values = _own_data(model) if X is None or y is None else (_places(model, X), np.asarray(y, dtype=float))
     points, values = np.ravel(points), np.ravel(values)
-    name = _input_name(model)
     grid = _line_grid(points)
     tail = 0.5 * (1.0 - coverage)
     # The band is for new observations, noise included; the line is the median of f itself.
@@ -208,7 +205,8 @@ def plot_fit(
     _show_data(ax, places, values, is_outlier, np.concatenate([lower, upper]))
     # Cut the lower panel out of the given axes, so that the fit takes one place in a figure of several.
     below = make_axes_locatable(ax).append_axes("bottom", size="22%", pad=0.08, sharex=ax)
-    plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below).set_xlabel(name)
+    plot_jump_probability(model.jumps() if jumps is None else jumps, ax=below)
+    ax.set_ylabel(posterior.data.target or "y")
     ax.tick_params(labelbottom=False)
     return ax
 
@@ -238,10 +236,6 @@ def _places(model: StableRegressor, X: Any) -> np.ndarray:
     if np.ndim(X) == 1:
         X = X.to_frame() if hasattr(X, "to_frame") else np.asarray(X)[:, None]
     return model.posterior_.data.columns.encode(X)
-
-
-def _input_name(model: StableRegressor) -> str:
-    return str(getattr(model, "feature_names_in_", ["x"])[0])
 
 
 def _line_grid(x: np.ndarray, n: int = 400) -> np.ndarray:

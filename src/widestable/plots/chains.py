@@ -155,6 +155,7 @@ def plot_posterior(draws: ArrayLike, *, label: str = "", log: bool = False, ax: 
     ax.plot([low, high], [0.0, 0.0], color=COLORS[0], lw=5.0, solid_capstyle="butt")
     if log:
         ax.set_xscale("log")
+    ax.set_xlabel(label)
     ax.set_title(f"{label} {middle:.2f} ({low:.2f} to {high:.2f})".strip(), fontsize="medium")
     # Heights of a histogram depend on its bins, so they get no scale.
     ax.set_yticks([])

@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from .._types import FloatArray
 from ..inputs import unscale_inputs, unscale_outputs
 from ..jumps.result import LIKELY
-from .style import OUTLIER_COLOR, axes_or_current, place_on
+from .style import OUTLIER_COLOR, axes_or_current, place_on, places_on_map
 
 if TYPE_CHECKING:
     from ..regressor import StableRegressor
@@ -108,19 +108,18 @@ def plot_outliers(model: StableRegressor, *, ax: Axes | None = None) -> Axes:
     0
     """
     columns, d = model.posterior_.data.columns, model.n_features_in_
-    if d > 2 or not columns.is_plain:
+    if d > 2 or (d == 1 and not columns.is_plain):
         raise ValueError(
-            f"Got a model with {d} inputs, expected one or two that are numbers or dates: use outliers() for a list."
+            f"Got a model with {d} inputs, expected two, or one that is a number or a date: use outliers() for a list."
         )
     ax = axes_or_current(ax)
     marked = marked_outliers(model)
     if not marked.y.size:
         return ax
-    x = place_on(ax.xaxis, columns.values(0, marked.X[:, 0]))
     if d == 1:
-        mark_on_line(ax, x, marked.y)
+        mark_on_line(ax, place_on(ax.xaxis, columns.values(0, marked.X[:, 0])), marked.y)
     else:
-        _rings(ax, x, place_on(ax.yaxis, columns.values(1, marked.X[:, 1])))
+        _rings(ax, *places_on_map(ax, columns, marked.X))
     ax.legend(loc="best", fontsize="small", framealpha=0.9)
     return ax
 

@@ -11,22 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import FloatArray
+from .._types import FloatArray, IntArray
 from ..inputs import NUMBER, Columns
 from ..jumps import Jump, Jumps
-from ..jumps.result import (
-    ABOUT_OUTLIERS,
-    LIKELY,
-    outliers_in_words,
-    places_in_words,
-    plane_in_words,
-    unit_in_words,
-)
+from ..jumps.result import LIKELY
+from ..jumps.words import ABOUT_OUTLIERS, outliers_in_words, place_in_words, places_in_words, size_in_words
 from ..regressor import StableRegressor
 from . import page
 from .charts import Chart, safe
-from .checks import Verdict, chain_chart, count_chart, judge, parameter_chart, residual_chart
-from .fits import fit_charts
+from .checks import (
+    Predicted,
+    Verdict,
+    chain_chart,
+    count_chart,
+    judge,
+    parameter_chart,
+    predict_rows,
+    predictive_chart,
+    residual_chart,
+)
+from .fits import effect_chart, fit_charts
 from .inputs import input_charts
 from .outliers import outlier_section
 
@@ -106,33 +110,40 @@ def build_report(
     >>> build_report(model, x, y, About("level", ("day",)))[:15]
     '<!DOCTYPE html>'
     """
-    verdict, jumps = judge(model.posterior_), model.jumps(size)
+    verdict = judge(model.posterior_)
+    jumps = replace(model.jumps(size), target=about.target, names=about.inputs)
     columns, y = model.posterior_.data.columns, np.asarray(y, dtype=float)
     X = columns.encode(X, missing=model.missing)
     # Rows with missing values that were left out when fitting.
     kept = ~np.isnan(X).any(axis=1) & ~np.isnan(y)
     X, y, weight = X[kept], y[kept], None if weight is None else np.asarray(weight, dtype=float)[kept]
-    terms = replace(columns, names=about.inputs).terms
     fits = fit_charts(model, X, y, about.inputs, about.target, jumps)
-    residuals, inside = residual_chart(model, X, y, about.target)
+    predicted = predict_rows(model, X, y)
+    predictive = predictive_chart(model, predicted, about.target)
+    residuals = residual_chart(model, predicted, about.target)
     counts, parameters, chains = count_chart(jumps), parameter_chart(model.posterior_), chain_chart(model.posterior_)
     inputs = input_charts(model, about.inputs)
+    effects = [effect_chart(model, about.inputs, about.target)] if len(about.inputs) == 2 else []
+    predictions = _predictions(columns, X, predicted, about, np.flatnonzero(kept))
+    tables = {"predictions.csv": predictions, "jumps.csv": jumps.to_frame().to_csv(index=False)}
     body = "\n".join([
         _head(model, y, about, verdict, jumps),
+        page.downloads(tables, f"{len(predicted.rows)} of {len(y)} rows" if len(predicted.rows) < len(y) else ""),
         page.section("Fit", page.figure(fits[0])),
-        page.section("Jumps", *_jumps(jumps, terms), *map(page.figure, [*fits[1:], counts])),
+        page.section("Jumps", *_jumps(jumps), *map(page.figure, [*fits[1:], counts])),
         outlier_section(model, jumps, about.inputs),
-        page.section("Inputs", page.side_by_side(inputs)) if inputs else "",
+        page.section("Inputs", page.side_by_side(inputs), *map(page.figure, effects)) if inputs else "",
         page.section("Parameters", _parameters(model), page.figure(parameters)),
         page.section("Convergence", _sampling(model), page.figure(chains)),
-        page.section("Residuals", page.paragraph(_coverage(inside)), page.figure(residuals)),
+        page.section("Predictive check", page.paragraph(_coverage(predicted.inside)), page.figure(predictive)),
+        page.section("Residuals", page.figure(residuals)),
         page.section("Data", *_data(columns, X, y, about, weight)),
         page.section("Cite and reproduce", *_reproduce(model, about)),
     ])  # fmt: skip
     # A chart is None when it has nothing to show, as for parameters that are all fixed.
-    charts: list[Chart | None] = [*fits, counts, *inputs, parameters, chains, residuals]
+    charts: list[Chart | None] = [*fits, counts, *inputs, *effects, parameters, chains, predictive, residuals]
     title = safe(f"{about.target} from {', '.join(about.inputs)}")
-    return page.page(title, body, [chart for chart in charts if chart is not None], _plotly_js())
+    return page.page(title, body, [chart for chart in charts if chart is not None], tables, _plotly_js())
 
 
 def _plotly_js() -> str:
@@ -148,13 +159,12 @@ def _head(model: StableRegressor, y: FloatArray, about: About, verdict: Verdict,
     """Title, the numbers to see first, and the verdict."""
     inputs = ", ".join(f"<b>{safe(name)}</b>" for name in about.inputs)
     method = "Bayesian regression with an alpha-stable process, the limit of a wide neural network, which may jump."
-    number = int(np.argmax(jumps.count_probability))
     state = '<span class="good">yes</span>' if verdict.good else '<span class="bad">no</span>'
     values = [
         ("rows", f"{len(y)}"),
         ("input" if len(about.inputs) == 1 else "inputs", f"{len(about.inputs)}"),
         ("chains converged", state),
-        (f"most probable number of jumps above {jumps.min_size:.3g}", f"{number}"),
+        (f"jumps above {jumps.min_size:.3g} with probability {LIKELY:g} or more", f"{len(jumps.likely)}"),
         ("noise s.d.", f"{model.sigma_:.3g}"),
     ]
     if model.posterior_.model.has_spikes:
@@ -176,36 +186,47 @@ def _sampling(model: StableRegressor) -> str:
     return page.paragraph(chains + early, "sub")
 
 
-def _jumps(jumps: Jumps, terms: tuple[str, ...]) -> list[str]:
+def _jumps(jumps: Jumps) -> list[str]:
     """What counts as a jump, and a table of jumps; less probable ones are faint."""
-    unit = unit_in_words(jumps)
     what = (
-        f"A step counts as a jump when it is larger than {jumps.min_size:.3g} and narrower than {jumps.max_width:.3g}"
-        f"{unit}. Locations, sizes and widths are medians over the draws that have the jump."
+        f"A step counts as a jump when it is {jumps.what_counts()}. Locations and sizes are medians over the draws "
+        "that have the jump, with 90% intervals."
     )
     if not len(jumps):
         return [page.paragraph(what), page.paragraph("No jump is found in at least a fifth of the draws.")]
     faint = [jump.probability < LIKELY for jump in jumps]
+    width = ["Width"] * jumps.has_widths
     if jumps.on_line:
-        head = ["Location", "90% interval", "Probability", "Size", "90% interval", "Width"]
+        head = ["Location", "90% interval", "Probability", "Change", "90% interval", *width]
         places = [places_in_words(jump) for jump in jumps]
-        rows = [[at, f"{low} to {high}", *_how(j)] for j, (at, low, high) in zip(jumps, places, strict=True)]
+        rows = [[at, f"{low} to {high}", *_how(j, jumps)] for j, (at, low, high) in zip(jumps, places, strict=True)]
     else:
-        head = ["f is higher where", "Probability", "Size", "90% interval", "Width", "Rows in agreement"]
-        planes = [safe(plane_in_words(jump, terms, jumps.centre)) for jump in jumps]
-        rows = [[f"{i + 1}. {planes[i]}", *_how(j), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
+        head = [f"{safe(jumps.target)} is higher", "Probability", "By", "90% interval", *width, "Rows in agreement"]
+        planes = [safe(place_in_words(jump, jumps)) for jump in jumps]
+        rows = [[f"{i + 1}. {planes[i]}", *_how(j, jumps), f"{j.agreement:.0%}"] for i, j in enumerate(jumps)]
     if any(jump.possible_outliers for jump in jumps):
         what += f" {ABOUT_OUTLIERS}"
         head, rows = [*head, "Note"], [[*row, outliers_in_words(j)] for row, j in zip(rows, jumps, strict=True)]
-    return [page.paragraph(what), page.table(head, rows, faint)]
+    return [page.paragraph(what), page.table(head, rows, faint), _full_planes(jumps)]
 
 
-def _how(jump: Jump) -> list[str]:
-    return [f"{jump.probability:.2f}", f"{jump.size:+.3g}", _interval(jump.size_interval, "+"), f"{jump.width:.2g}"]
+def _how(jump: Jump, jumps: Jumps) -> list[str]:
+    """How probable a jump is, how large, and how wide if steps have widths."""
+    sign = "-" if jump.size < 0.0 else "+"
+    size, low, high = (f"{sign}{words}" for words in size_in_words(jump))
+    return [f"{jump.probability:.2f}", size, f"{low} to {high}", *[f"{jump.width:.2g}"] * jumps.has_widths]
 
 
-def _interval(ends: tuple[float, float], sign: str = "") -> str:
-    return f"{ends[0]:{sign}.4g} to {ends[1]:{sign}.4g}"
+def _full_planes(jumps: Jumps) -> str:
+    """The planes with all their weights, to be opened by a click; nothing where no weight was left out."""
+    if len(jumps.terms) <= 2 or not any("left out" in place_in_words(jump, jumps) for jump in jumps):
+        return ""
+    note = (
+        "Weights are per standard deviation of the input. Those below a fifth of the largest are left out of the "
+        "table, where thresholds are for the other inputs at their means."
+    )
+    planes = [safe(f"{i + 1}. {place_in_words(jump, jumps, full=True)}") for i, jump in enumerate(jumps)]
+    return page.details("All weights", page.paragraph(note, "sub"), *map(page.paragraph, planes))
 
 
 def _parameters(model: StableRegressor) -> str:
@@ -229,6 +250,19 @@ def _coverage(inside: float) -> str:
         f"{inside:.0%} of the rows lie inside their 90% intervals. The model was fitted on these rows, so expect a "
         "little more than 90%. To judge predictions, use rows that were held back."
     )
+
+
+def _predictions(columns: Columns, X: FloatArray, predicted: Predicted, about: About, given_row: IntArray) -> str:
+    """The rows with their predictions, as CSV; `given_row` is where each row of X was in the given data."""
+    import pandas  # type: ignore[import-untyped]
+
+    given = columns.decode(X[predicted.rows])
+    parts = [columns.values(j, given[:, j]) for j in range(len(columns))]
+    parts += [predicted.y, predicted.middle, predicted.lower, predicted.upper]
+    table = pandas.DataFrame(dict(enumerate(parts)), index=given_row[predicted.rows])
+    # Only now the names, of which two may be the same.
+    table.columns = [*about.inputs, about.target, "prediction", "lower", "upper"]
+    return str(table.to_csv(index_label="row"))
 
 
 def _data(columns: Columns, X: FloatArray, y: FloatArray, about: About, weight: NDArray[Any] | None) -> list[str]:

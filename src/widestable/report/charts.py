@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._types import FloatArray
-from ..plots.style import COLORS, is_dated
+from ..plots.style import COLORS, is_dated, is_text
 
 # The looks of page.css.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
@@ -64,13 +64,15 @@ def label(name: str) -> str:
 def short(values: Any, digits: int = 5) -> Any:
     """Numbers as nested lists for JSON, rounded to `digits` digits of their range; None where they are not finite.
 
-    Dates become text.
+    Dates become text, and text is made safe.
 
     Examples
     --------
     >>> short([121.54024449, 121.5403, float("nan")], 3)
     [121.5402445, 121.5403, None]
     """
+    if is_text(values):
+        return [safe(text) for text in values]
     if is_dated(values):
         return [None if date == "NaT" else date for date in np.datetime_as_string(np.asarray(values, "datetime64[us]"))]
     array = np.asarray(values, dtype=float)

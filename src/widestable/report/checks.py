@@ -1,13 +1,15 @@
-"""Whether the fit can be trusted: convergence in words, and charts of parameters, chains, residuals and counts."""
+"""Whether the fit can be trusted: convergence in words, and charts of parameters, chains, predictions and counts."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
-from .._types import FloatArray
+from .. import pointwise
+from .._types import FloatArray, IntArray
 from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
 from ..fitting import likely_needed
 from ..inputs import scale_inputs, spread_indices
@@ -19,12 +21,15 @@ from ..posterior import Posterior
 from ..predict.mixture import Job
 from ..regressor import StableRegressor
 from ..summaries import N_OUTLIERS
-from .charts import GRID, Chart, axis, histogram, label, layout, lines, points, safe, short
+from .charts import GRID, INK, Chart, axis, band, histogram, label, layout, lines, points, short
 from .outliers import marks, rows_to_show
 
-# Show at most this many residuals, and this many draws per trace.
+# Show at most this many residuals, replicated data sets, and draws per trace.
 MAX_RESIDUALS = 2000
+MAX_REPLICATES = 200
 MAX_TRACE = 400
+# A line that goes level through each bin.
+STEPS = {"shape": "hvh"}
 # Relevances whose chains are shown.
 MAX_RELEVANCES = 4
 LABELS = {"alpha": "alpha", "nu": "nu", "sigma": "noise s.d.", "sharpness": "sharpness", N_OUTLIERS: "outliers"}
@@ -196,34 +201,113 @@ def _grid(rows: int, columns: int) -> dict[str, Any]:
     return {"grid": {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.18, "ygap": 0.3}}
 
 
-# --- Residuals and counts --------------------------------------------------------------------------------
+# --- Predictions, residuals and counts -------------------------------------------------------------------
 
 
-def residual_chart(model: StableRegressor, X: FloatArray, y: FloatArray, target: str) -> tuple[Chart, float]:
-    """Residuals against the median and against normal quantiles; also the fraction of rows inside the 90% band."""
+class Predicted(NamedTuple):
+    """Predictions at rows of the data, with 90% intervals of new observations.
+
+    Attributes
+    ----------
+    rows : (m,) array of int
+        Rows of the given data: all, or some and every outlier.
+    y, middle, lower, upper : (m,) arrays
+        What was observed, the median of f, and the ends of the interval.
+    is_outlier : (m,) array of bool
+        Which of them are outliers.
+    """
+
+    rows: IntArray
+    y: FloatArray
+    middle: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    is_outlier: np.ndarray
+
+    @property
+    def inside(self) -> float:
+        """Fraction of the rows inside their intervals."""
+        return float(((self.lower <= self.y) & (self.y <= self.upper)).mean())
+
+
+def predict_rows(model: StableRegressor, X: FloatArray, y: FloatArray) -> Predicted:
+    """Predict at the rows of the data, or at some if they are many."""
     posterior, is_outlier = model.posterior_, are_outliers(model, X, y)
-    keep = rows_to_show(is_outlier, MAX_RESIDUALS)
-    X, y, is_outlier = X[keep], y[keep], is_outlier[keep]
-    rows = scale_inputs(X, posterior.data.scaling)
-    middle = posterior._quantiles_at(rows, [0.5], False, Job())[:, 0]
-    lower, upper = posterior._quantiles_at(rows, [0.05, 0.95], True, Job()).T
+    rows = rows_to_show(is_outlier, MAX_RESIDUALS)
+    scaled = scale_inputs(X[rows], posterior.data.scaling)
+    middle = posterior._quantiles_at(scaled, [0.5], False, Job())[:, 0]
+    lower, upper = posterior._quantiles_at(scaled, [0.05, 0.95], True, Job()).T
+    return Predicted(rows, y[rows], middle, lower, upper, is_outlier[rows])
+
+
+def predictive_chart(model: StableRegressor, predicted: Predicted, target: str) -> Chart:
+    """Observed against predicted, and the distribution of y beside those that the model would have made."""
+    usual = ~predicted.is_outlier
+    _, y, middle, lower, upper, _ = (part[usual] for part in predicted)
+    ends = [min(y.min(), middle.min()), max(y.max(), middle.max())]
+    bars = {"type": "data", "symmetric": False, "array": short(upper - middle), "arrayminus": short(middle - lower)}
+    look = {"error_x": bars | {"thickness": 1, "width": 0, "color": "rgba(0, 114, 178, 0.25)"}}
+    second = {"xaxis": "x2", "yaxis": "y2"}
+    centre, height, low, high = _histograms(model.posterior_, ends[0], ends[1])
+    data = [
+        points(middle, y, "observed", COLORS[0], 5.0, hovertemplate="%{x}: %{y}<extra></extra>") | look,
+        lines(ends, ends, "#888888", hoverinfo="skip"),
+        *(trace | second | {"line": trace["line"] | STEPS} for trace in band(centre, low, high, "")),
+        lines(centre, height, INK, hoverinfo="skip", **second) | {"line": {"color": INK, "width": 2} | STEPS},
+    ]
+    name = label(target)
+    panel = _grid(1, 2) | {
+        "xaxis": axis(f"predicted {name}"),
+        "yaxis": axis("observed"),
+        "xaxis2": axis(name),
+        "yaxis2": axis("fraction of observations", rangemode="tozero"),
+    }
+    caption = (
+        "Observed against predicted, with 90% intervals of a new observation: points should scatter around the line. "
+        "And the distribution of the observations (line) beside those of observations that the model would make at the "
+        "same rows (90% band): the line should stay inside."
+    )
+    if predicted.is_outlier.any():
+        caption += " Outliers are left out."
+    return Chart("predictive", data, layout(**panel, showlegend=False), 340, caption)
+
+
+def _histograms(posterior: Posterior, low: float, high: float) -> tuple[FloatArray, ...]:
+    """Centres of bins, the part of the observations in each, and 5% and 95% of that part over replicated data."""
+    y, replicated = pointwise.observed(posterior), pointwise.predictive(posterior, np.random.default_rng(0))
+    replicated = replicated.reshape(-1, y.size)
+    replicated = replicated[spread_indices(len(replicated), MAX_REPLICATES)]
+    margin = 0.1 * (high - low) or 1.0
+    edges = np.linspace(low - margin, high + margin, min(max(round(2.0 * math.sqrt(y.size)), 8), 40) + 1)
+
+    def part(values: FloatArray) -> FloatArray:
+        return np.asarray(np.histogram(values, edges)[0] / y.size)
+
+    ends = np.quantile([part(values) for values in replicated], [0.05, 0.95], axis=0)
+    return 0.5 * (edges[1:] + edges[:-1]), part(y), ends[0], ends[1]
+
+
+def residual_chart(model: StableRegressor, predicted: Predicted, target: str) -> Chart:
+    """Residuals against the median and against normal quantiles."""
+    rows, y, middle, _, _, is_outlier = predicted
     residual = y - middle
     usual = ~is_outlier
     # Outliers are not noise, and far ones would squash both panels.
     order = np.sort(residual[usual])
     limits = limits_without_far(order, residual[is_outlier])
-    expected = norm.ppf((np.arange(order.size) + 0.5) / order.size) * float(np.sqrt(np.median(posterior.sigma2)))
+    sigma = float(np.sqrt(np.median(model.posterior_.sigma2)))
+    expected = norm.ppf((np.arange(order.size) + 0.5) / order.size) * sigma
     ends = [min(expected[0], order[0]), max(expected[-1], order[-1])]
     second = {"xaxis": "x2", "yaxis": "y2"}
     data = [
         points(middle[usual], residual[usual], "residual", COLORS[0], 5.0, hovertemplate="%{x}: %{y}<extra></extra>"),
-        *marks(middle[is_outlier], residual[is_outlier], keep[is_outlier], limits, (middle.min(), middle.max())),
+        *marks(middle[is_outlier], residual[is_outlier], rows[is_outlier], limits, (middle.min(), middle.max())),
         lines([middle.min(), middle.max()], [0.0, 0.0], "#888888", hoverinfo="skip"),
         points(expected, order, "quantiles", COLORS[0], 5.0, hoverinfo="skip", **second),
         lines(ends, ends, "#888888", hoverinfo="skip", **second),
     ]
     panel = _grid(1, 2) | {
-        "xaxis": axis(f"predicted {safe(target)}"),
+        "xaxis": axis(f"predicted {label(target)}"),
         "yaxis": axis("residual", **({} if limits is None else {"range": short(limits)})),
         "xaxis2": axis("expected from normal noise"),
         "yaxis2": axis("residual, sorted"),
@@ -234,8 +318,7 @@ def residual_chart(model: StableRegressor, X: FloatArray, y: FloatArray, target:
     )
     if is_outlier.any():
         caption += " Outliers have rings, or arrows with their residuals, and are left out where residuals are sorted."
-    inside = float(((lower <= y) & (y <= upper)).mean())
-    return Chart("residuals", data, layout(**panel, showlegend=False), 340, caption), inside
+    return Chart("residuals", data, layout(**panel, showlegend=False), 340, caption)
 
 
 def count_chart(jumps: Jumps) -> Chart:

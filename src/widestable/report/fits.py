@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import FloatArray, IntArray
-from ..inputs import CATEGORY, Columns, scale_inputs, spread_indices
+from ..effects import N_ROWS, Effect, effects, strongest
+from ..inputs import Columns, scale_inputs
 from ..jumps import BoundaryMap, Jump, Jumps
-from ..jumps.result import LIKELY, location_in_words, places_in_words
-from ..plots.maps import boundary_segments, predict_grid
+from ..jumps.result import LIKELY
+from ..jumps.words import jump_in_words
+from ..plots.maps import predict_grid
 from ..plots.outliers import LABEL, are_outliers, limits_without_far
-from ..plots.style import COLORS, is_dated
+from ..plots.style import COLORS, is_dated, is_text, map_order
 from ..predict.mixture import Job
 from ..regressor import StableRegressor
 from .charts import Chart, axis, band, label, layout, lines, points, safe, short
@@ -35,18 +37,25 @@ def fit_charts(
     keep, rows = rows_to_show(is_outlier, MAX_POINTS), np.flatnonzero(is_outlier)
     if len(names) == 1 and columns.is_plain:
         return [_band_chart(model, X[:, 0], y, keep, rows, names[0], target, jumps)]
-    if len(names) == 2 and columns.is_plain:
-        x, z = (columns.values(j, X[:, j]) for j in range(2))
+    if len(names) == 2:
+        x, z = _on_map(columns, X, names)
         ringed = [rings(x[rows], z[rows], rows, showlegend=False)] if rows.size else []
-        charts = [_map_chart(model, x[keep], z[keep], names, target), _boundary_chart(x[keep], z[keep], names, jumps)]
+        charts = [_map_chart(model, x[keep], z[keep], names, target)]
+        if jumps.boundaries is not None:
+            charts.append(_boundary_chart(jumps, jumps.boundaries, x[keep], z[keep]))
         note = f" A red ring is an {LABEL}." if ringed else ""
         return [chart._replace(data=chart.data + ringed, caption=chart.caption + note) for chart in charts]
-    return [_slice_chart(model, X, names, target)]
+    return [effect_chart(model, names, target, "fit")]
 
 
-def _axis(name: str, values: NDArray[Any], **changes: Any) -> dict[str, Any]:
-    """An axis with the name of an input, of dates if its values are."""
-    return axis(safe(name), **({"type": "date"} if is_dated(values) else {}), **changes)
+def _axis(title: str, values: NDArray[Any], **changes: Any) -> dict[str, Any]:
+    """An axis of numbers, dates or levels, whichever the values are; the title must be safe already."""
+    if is_dated(values):
+        return axis(title, type="date", **changes)
+    if is_text(values):
+        levels = {"tickvals": short(values), "ticktext": [label(str(level)) for level in values]}
+        return axis(title, type="category", **levels, **changes)
+    return axis(title, **changes)
 
 
 # --- One input -------------------------------------------------------------------------------------------
@@ -79,10 +88,10 @@ def _band_chart(
         points(x[inside], y[inside], "data", size=5.0, hovertemplate=HOVER),
         *marks(x[outliers], y[outliers], outliers, limits, (x.min(), x.max())),
         *_gap_bars(jumps),
-        *(_location(jump) for jump in jumps if jump.probability >= LIKELY),
+        *(_location(jump, jumps) for jump in jumps.likely),
     ]
     panels = {
-        "xaxis": _axis(name, at, anchor="y2", domain=[0.0, 1.0]),
+        "xaxis": _axis(safe(name), at, anchor="y2", domain=[0.0, 1.0]),
         "yaxis": axis(safe(target), domain=[0.3, 1.0], **({} if limits is None else {"range": short(limits)})),
         "yaxis2": axis("P(jump)", domain=[0.0, 0.2], range=[0.0, 1.08], tickvals=[0, 0.5, 1]),
     }
@@ -111,48 +120,52 @@ def _gap_bars(jumps: Jumps) -> list[dict[str, Any]]:
     return [bars | look | {"yaxis": "y2", "hovertext": text, "hoverinfo": "text"}]
 
 
-def _location(jump: Jump) -> dict[str, Any]:
+def _location(jump: Jump, jumps: Jumps) -> dict[str, Any]:
     """The 90% interval for the location of a jump, at the height of its probability."""
     low, high = jump.location_interval
-    _, left, right = places_in_words(jump)
-    text = f"jump of {jump.size:+.3g} {location_in_words(jump)} ({left} to {right})"
-    text += f", probability {jump.probability:.2f}"
+    words = safe(jump_in_words(jump, jumps))
     line = lines([low, jump.location, high], [jump.probability] * 3, COLORS[1], yaxis="y2", mode="lines+markers")
     look = {"line": {"color": COLORS[1], "width": 3}, "marker": {"size": [0, 9, 0], "color": COLORS[1]}}
-    return line | look | {"showlegend": False, "hovertext": [text] * 3, "hoverinfo": "text"}
+    return line | look | {"showlegend": False, "hovertext": [words] * 3, "hoverinfo": "text"}
 
 
 # --- Two inputs ------------------------------------------------------------------------------------------
 
-# Cells of the map along each input.
-CELLS = 40
 WIDTH = "Width"
-# Probabilities with a grey of their own; less probable boundaries are not drawn.
-SHADES = ((0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
+
+
+def _on_map(columns: Columns, X: FloatArray, names: tuple[str, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows along both axes of a map, as the user has them."""
+    given, (across, up) = columns.decode(X), map_order(names)
+    return columns.values(across, given[:, across]), columns.values(up, given[:, up])
 
 
 def _map_chart(model: StableRegressor, x: NDArray[Any], y: NDArray[Any], names: tuple[str, ...], target: str) -> Chart:
     """A map of the median, with buttons for the ends and the width of the 90% interval."""
-    grid = predict_grid(model, CELLS)
+    grid, (across, up) = predict_grid(model), map_order(names)
+    along, upwards = (grid.x, grid.y)[across], (grid.x, grid.y)[up]
     views = {"Median": grid.middle, "5%": grid.lower, "95%": grid.upper, WIDTH: grid.upper - grid.lower}
+    views = {name: values.T if across else values for name, values in views.items()}
     # A few extreme cells must not use up the colours.
     limits = float(np.quantile(grid.lower, 0.05)), float(np.quantile(grid.upper, 0.95))
     heat = {
         "type": "heatmap",
-        "x": short(grid.x),
-        "y": short(grid.y),
-        "z": short(grid.middle, 4),
+        "x": short(along),
+        "y": short(upwards),
+        "z": short(views["Median"], 4),
         "zmin": short(limits[0]),
         "zmax": short(limits[1]),
         "colorscale": "Viridis",
+        # Between levels there is nothing.
+        "zsmooth": False if is_text(along) or is_text(upwards) else "best",
         "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": safe(target), "side": "right"}},
         "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
     }
     mark = {"color": "white", "size": 5, "line": {"color": "#444444", "width": 1}}
     data = [heat, points(x, y, "data", marker=mark, hoverinfo="skip")]
     panel = {
-        "xaxis": _axis(names[0], x, showgrid=False),
-        "yaxis": _axis(names[1], y, showgrid=False),
+        "xaxis": _axis(safe(names[across]), along, showgrid=False),
+        "yaxis": _axis(safe(names[up]), upwards, showgrid=False),
         "updatemenus": [_menu([_button(name, values, limits) for name, values in views.items()])],
         "margin": {"l": 58, "r": 18, "t": 56, "b": 46},
         "showlegend": False,
@@ -178,45 +191,46 @@ def _button(name: str, values: FloatArray, limits: tuple[float, float]) -> dict[
     return {"label": name, "method": "restyle", "args": [change, [0]]}
 
 
-def _boundary_chart(x: NDArray[Any], y: NDArray[Any], names: tuple[str, ...], jumps: Jumps) -> Chart:
-    """The sides of cells, darker and thicker where a jump is more probable, and the lines that most draws agree on."""
-    assert jumps.boundaries is not None
-    segments, probability = boundary_segments(jumps.boundaries)
-    columns = jumps.boundaries.columns
-    assert columns is not None
-    data = [points(x, y, "data", COLORS[0], 4.0, hoverinfo="skip")]
-    for low, high in SHADES:
-        chosen = segments[(probability >= low) & ((probability < high) | (high == 1.0))]
-        grey = int(225.0 - 225.0 * high)
-        look = {"color": f"rgb({grey},{grey},{grey})", "width": 1.0 + 5.0 * high}
-        data.append(_pieces(chosen, columns, f"{low:.0%} to {high:.0%}", look))
+def _boundary_chart(jumps: Jumps, found: BoundaryMap, x: NDArray[Any], y: NDArray[Any]) -> Chart:
+    """Dark where a jump passes close by in most draws, and the lines that most draws agree on."""
+    names = jumps.names
+    across, up = map_order(names)
+    along, upwards = found.axes[across], found.axes[up]
+    heat = {
+        "type": "heatmap",
+        "x": short(along),
+        "y": short(upwards),
+        "z": short(found.probability.T if across else found.probability, 3),
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "colorscale": [[0.0, "#ffffff"], [1.0, "#111111"]],
+        "zsmooth": "best",
+        "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": "P(jump)", "side": "right"}},
+        "hovertemplate": "%{x}, %{y}: %{z}<extra></extra>",
+    }
+    data = [heat, points(x, y, "data", COLORS[0], 4.0, hoverinfo="skip", showlegend=False)]
     likely = [(i + 1, jump) for i, jump in enumerate(jumps) if jump.probability >= LIKELY]
-    data += [_line_of(jump, jumps.boundaries, columns, number) for number, jump in likely]
+    data += [_line_of(jump, found, number, (across, up)) for number, jump in likely]
     box = {"showgrid": False, "zeroline": False}
-    panel = {"xaxis": _axis(names[0], x, **box), "yaxis": _axis(names[1], y, **box)}
-    legend = {"orientation": "v", "x": 1.02, "y": 1.0, "yanchor": "top", "title": {"text": "P(jump)"}}
+    panel = {"xaxis": _axis(safe(names[across]), along, **box), "yaxis": _axis(safe(names[up]), upwards, **box)}
+    within = [
+        f"{reach:.2g}{' days' * is_dated(values)} along {safe(name)}"
+        for reach, values, name in zip(found.reach, found.axes, names, strict=True)
+    ]
     caption = (
-        f"The probability that f jumps by more than {jumps.min_size:.3g} between neighbouring cells. Dashed lines are "
-        "jumps that most draws agree on, numbered as in the table."
+        f"The probability that f jumps by more than {jumps.min_size:.3g} close to each point: within "
+        f"{' or '.join(within)}. Dashed lines are jumps that most draws agree on, numbered as in the table."
     )
-    return Chart("boundaries", data, layout(**panel, legend=legend), 480, caption)
+    return Chart("boundaries", data, layout(**panel), 480, caption)
 
 
-def _pieces(segments: FloatArray, columns: Columns, name: str, look: dict[str, Any]) -> dict[str, Any]:
-    """Separate segments in one trace: a NaN between two segments leaves a gap."""
-    gap = np.full((len(segments), 1, 2), np.nan)
-    path = np.concatenate([segments.reshape(-1, 2, 2), gap], axis=1).reshape(-1, 2)
-    x, y = (columns.values(j, path[:, j]) for j in range(2))
-    return lines(x, y, "", name, line=look, connectgaps=False, hoverinfo="skip")
-
-
-def _line_of(jump: Jump, boundaries: BoundaryMap, columns: Columns, number: int) -> dict[str, Any]:
-    """The line across which f jumps, inside the map."""
-    ends = clip_line(jump.direction, jump.location, boundaries.x[[0, -1]], boundaries.y[[0, -1]])
+def _line_of(jump: Jump, found: BoundaryMap, number: int, order: tuple[int, int]) -> dict[str, Any]:
+    """The line across which f jumps, inside the map; `order` says which input is on which axis."""
+    ends = clip_line(jump.direction, jump.location, found.x[[0, -1]], found.y[[0, -1]])
+    x, y = (found._replace(x=ends[:, 0], y=ends[:, 1]).axes[j] for j in order)
     look = {"color": COLORS[1], "width": 2, "dash": "dash"}
-    name = f"jump {number}: {jump.size:+.3g}"
-    x, y = (columns.values(j, ends[:, j]) for j in range(2))
-    return lines(x, y, "", name, line=look, hovertext=name, hoverinfo="text")
+    words = f"jump {number}: {jump.size:+.3g}"
+    return lines(x, y, "", words, line=look, hovertext=words, hoverinfo="text")
 
 
 def clip_line(direction: FloatArray, location: float, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -241,72 +255,40 @@ def _within(value: float, ends: FloatArray, slack: float) -> bool:
     return bool(ends.min() - slack <= value <= ends.max() + slack)
 
 
-# --- More inputs -----------------------------------------------------------------------------------------
+# --- Any number of inputs --------------------------------------------------------------------------------
 
-MAX_SLICES = 9
-# Thin lines per input, points on each, and panels side by side.
-N_ROWS, N_POINTS, N_COLUMNS = 20, 41, 3
-THIN = "rgba(0, 114, 178, 0.3)"
+MAX_EFFECTS, N_COLUMNS = 9, 3
 
 
-def _slice_chart(model: StableRegressor, X: FloatArray, names: tuple[str, ...], target: str) -> Chart:
-    """For each input, f along it with the other inputs as in some of the rows, and the average of these lines."""
-    columns = model.posterior_.data.columns
-    grids = [_along(columns, X, j) for j in range(len(columns))]
-    found = [_slices(model, X, j, grid) for j, grid in enumerate(grids)]
-    effect = np.array([np.ptp(values.mean(axis=0)) for values in found])
-    chosen = np.sort(np.argsort(-effect)[:MAX_SLICES])
-    n_columns = 2 if chosen.size == 4 else min(N_COLUMNS, chosen.size)
-    n_rows = -(-chosen.size // n_columns)
+def effect_chart(model: StableRegressor, names: tuple[str, ...], target: str, name: str = "effects") -> Chart:
+    """For each input, f along it averaged over the other inputs (partial dependence), with a 90% band."""
+    found = effects(model.posterior_, range(len(names)))
+    chosen = strongest(found, MAX_EFFECTS)
+    n_columns = 2 if len(chosen) == 4 else min(N_COLUMNS, len(chosen))
+    n_rows = -(-len(chosen) // n_columns)
     panel: dict[str, Any] = {"grid": {"rows": n_rows, "columns": n_columns, "pattern": "independent"}}
     panel["grid"] |= {"ygap": 0.35, "xgap": 0.16}
     data: list[dict[str, Any]] = []
     for k, j in enumerate(chosen):
         suffix = str(k + 1) if k else ""
-        data += _slice_panel(columns, j, grids[j], found[j], {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
-        levels = [label(columns.show(j, place)) for place in grids[j]] if columns.given[j].kind == CATEGORY else []
-        ticks = {"tickvals": list(range(len(levels))), "ticktext": levels} if levels else {}
-        panel[f"xaxis{suffix}"] = _axis(names[j], columns.values(j, grids[j]), **ticks)
-        panel[f"yaxis{suffix}"] = axis(safe(target) if k % n_columns == 0 else "", matches="y")
-    more = f" Only the {MAX_SLICES} inputs that change f most are shown." if len(names) > MAX_SLICES else ""
+        where = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        data += [trace | where for trace in _effect(found[j])]
+        panel[f"xaxis{suffix}"] = _axis(label(names[j]), found[j].x)
+        shared = {"matches": "y"} if k else {}
+        panel[f"yaxis{suffix}"] = axis("" if k % n_columns else label(target), **shared)
+    more = f" Only the {MAX_EFFECTS} inputs that change f most are shown." if len(names) > MAX_EFFECTS else ""
     caption = (
-        "Each thin line is the posterior median of f along one input, with the other inputs held as in one of "
-        f"{len(found[0])} rows. The thick line is their average (partial dependence).{more}"
+        f"The effect of each input: f along it, averaged over up to {N_ROWS} rows that keep their other inputs "
+        f"(partial dependence). Median and 90% band of this average.{more}"
     )
-    if any(column.kind == CATEGORY for column in columns.given):
-        caption += " Along a category there are dots instead, one column of them per level."
-    return Chart("fit", data, layout(**panel, showlegend=False), 120 + 240 * n_rows, caption)
+    return Chart(name, data, layout(**panel, showlegend=False), 120 + 240 * n_rows, caption)
 
 
-def _slice_panel(
-    columns: Columns, j: int, grid: FloatArray, values: FloatArray, where: dict[str, str]
-) -> list[dict[str, Any]]:
-    """All thin lines in one trace, separated by NaN, and the thick line; dots along a category."""
-    gap = np.full((len(values), 1), np.nan)
-    path = np.concatenate([values, gap], axis=1).ravel()
-    x = np.tile(np.append(grid, np.nan), len(values))
-    thin = {"line": {"color": THIN, "width": 1}, "hoverinfo": "skip"}
-    thick = {"line": {"color": COLORS[0], "width": 3}, "hovertemplate": HOVER}
-    if columns.given[j].kind == CATEGORY:
-        thin |= {"mode": "markers", "marker": {"color": THIN, "size": 5}}
-        thick |= {"mode": "markers", "marker": {"color": COLORS[0], "size": 11}}
-    at, along = columns.values(j, x), columns.values(j, grid)
-    return [lines(at, path, "") | thin | where, lines(along, values.mean(axis=0), "") | thick | where]
-
-
-def _along(columns: Columns, X: FloatArray, j: int) -> FloatArray:
-    """Where to look along input j: at each level of a category, or evenly from the smallest to the largest value."""
-    if columns.given[j].kind == CATEGORY:
-        return np.arange(float(len(columns.given[j].levels)))
-    given = columns.decode(X)[:, j]
-    return np.linspace(np.nanmin(given), np.nanmax(given), N_POINTS)
-
-
-def _slices(model: StableRegressor, X: FloatArray, j: int, grid: FloatArray) -> FloatArray:
-    """Posterior medians of f along input j, shape (rows, points)."""
-    posterior, columns = model.posterior_, model.posterior_.data.columns
-    base = X[spread_indices(len(X), N_ROWS)]
-    rows = np.repeat(base, grid.size, axis=0)
-    rows[:, columns.places(j)] = np.tile(columns.given[j].expand(grid), (len(base), 1))
-    rows = scale_inputs(rows, posterior.data.scaling)
-    return posterior._quantiles_at(rows, [0.5], False, Job()).reshape(len(base), grid.size)
+def _effect(effect: Effect) -> list[dict[str, Any]]:
+    """A line in a band, or a dot with an interval at each level of a category."""
+    x, lower, middle, upper = effect
+    if not is_text(x):
+        return [*band(x, lower, upper, ""), lines(x, middle, COLORS[0], hovertemplate=HOVER)]
+    bars = {"type": "data", "symmetric": False, "array": short(upper - middle), "arrayminus": short(middle - lower)}
+    look = {"error_y": bars | {"thickness": 2, "width": 0, "color": "rgba(0, 114, 178, 0.5)"}}
+    return [points(x, middle, "", COLORS[0], 9.0, hovertemplate=HOVER) | look]

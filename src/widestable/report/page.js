@@ -6,8 +6,12 @@ if (window.innerWidth < 600) {
   for (const {name, layout} of charts) {
     const {grid, legend} = layout;
     if (grid && grid.columns > 1) {
-      layout.height *= 0.75 * grid.columns;
-      layout.grid = {...grid, rows: grid.rows * grid.columns, columns: 1, ygap: 0.45};
+      layout.height *= 0.85 * grid.columns;
+      layout.grid = {...grid, rows: grid.rows * grid.columns, columns: 1, ygap: 0.4};
+      // Beside each other, panels with one scale share the title of the first.
+      for (const axis of Object.values(layout)) {
+        if (axis.matches === 'y') axis.title = layout.yaxis.title;
+      }
     }
     if (legend.orientation === 'v') {
       layout.height += 120;
@@ -18,3 +22,14 @@ if (window.innerWidth < 600) {
 }
 Promise.all(charts.map(chart => Plotly.newPlot(chart.name, chart.data, chart.layout, options)))
   .then(() => { document.body.dataset.drawn = charts.length; });
+const tables = JSON.parse(document.getElementById('tables').textContent);
+for (const button of document.querySelectorAll('button[data-file]')) {
+  button.addEventListener('click', () => {
+    const link = document.createElement('a');
+    // The mark at the beginning tells spreadsheets that the text is UTF-8.
+    link.href = URL.createObjectURL(new Blob(['\ufeff', tables[button.dataset.file]], {type: 'text/csv'}));
+    link.download = button.dataset.file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -16,8 +16,8 @@ POLICY = (
 )
 
 
-def page(title: str, body: str, charts: Sequence[Chart], plotly_js: str) -> str:
-    """The whole document; `title` and `body` must be safe HTML."""
+def page(title: str, body: str, charts: Sequence[Chart], tables: dict[str, str], plotly_js: str) -> str:
+    """The whole document; `title` and `body` must be safe HTML, and `tables` are files to download."""
     drawings = [{"name": f"chart-{c.name}", "data": c.data, "layout": c.layout | {"height": c.height}} for c in charts]
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -34,6 +34,7 @@ def page(title: str, body: str, charts: Sequence[Chart], plotly_js: str) -> str:
 {body}
 </main>
 <script type="application/json" id="charts">{json_for_script(drawings)}</script>
+<script type="application/json" id="tables">{json_for_script(tables)}</script>
 <script>{plotly_js}</script>
 <script>{_beside("page.js")}</script>
 </body>
@@ -64,6 +65,17 @@ def json_for_script(value: Any) -> str:
 def section(title: str, *parts: str) -> str:
     """A box with a heading."""
     return f"<section>\n<h2>{title}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
+
+
+def downloads(tables: Mapping[str, str], note: str = "") -> str:
+    """A button for each table; page.js makes files of them, and no server is asked."""
+    buttons = "".join(f'<button type="button" data-file="{name}">{name}</button>' for name in tables)
+    return f'<p class="downloads">Download {buttons}{f" ({note})" if note else ""}</p>'
+
+
+def details(title: str, *parts: str) -> str:
+    """Something to be opened by a click."""
+    return f"<details><summary>{title}</summary>{''.join(parts)}</details>"
 
 
 def figure(chart: Chart | None) -> str:

@@ -119,6 +119,9 @@ def check_numbers(meta: dict[str, Any], arrays: Arrays) -> None:
     require(all(type(n) is int and n > 0 for n in counts), "numbers of chains, sweeps or draws")
     names, n = meta["feature_names"], len(meta["columns"])
     require(names is None or (len(names) == n and all(isinstance(name, str) for name in names)), "names of columns")
+    require(meta["target"] is None or isinstance(meta["target"], str), "the name of the output")
+    noise = meta["noise_variance"]
+    require(noise is None or (type(noise) is float and 0.0 < noise < math.inf), "the noise variance")
     for c in range(meta["n_chains"]):
         of_draws = np.column_stack([arrays[f"chain{c}.{name}"] for name in ("alpha", "log_nu", "log_sigma2")])
         theta = np.concatenate([of_draws, arrays[f"state{c}.parameters"][None, :3]])

@@ -64,6 +64,8 @@ def meta_of(posterior: Posterior, parameters: dict[str, Any], names: Any) -> dic
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "feature_names": None if names is None else list(names),
         "columns": data.columns.to_meta(),
+        "target": data.target,
+        "noise_variance": data.noise_variance,
         "y_mean": data.scaling.y_mean,
         "y_scale": data.scaling.y_scale,
         "n_observations": data.n_observations,
@@ -131,6 +133,8 @@ def _data_of(meta: dict[str, Any], arrays: Arrays) -> TrainingData:
         scaling=scaling,
         columns=Columns.from_meta(meta["columns"], names),
         least_variance=math.exp(meta["model"]["log_sigma2_floor"]),
+        target=meta["target"],
+        noise_variance=meta["noise_variance"],
     )
 
 
