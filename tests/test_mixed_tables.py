@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -290,14 +291,38 @@ def test_rows_that_are_dropped_have_no_prediction() -> None:
     X.loc[3, "x"], X.loc[4, "kind"] = np.nan, None
     model = fits.fit(X, y, missing="drop")
     assert model.posterior_.data.kept.sum() == 38
-    for found in (model.predict(X), model.predict_interval(X)[:, 0], model.sample_y(X, 2)[:, 1]):
+    keywords = model.predict(X, interval=0.9)[:, 1], model.predict(X, return_std=True)[1]
+    for found in (model.predict(X), model.predict_interval(X)[:, 0], model.sample_y(X, 2)[:, 1], *keywords):
         assert np.flatnonzero(np.isnan(found)).tolist() == [3, 4]
     assert np.isnan(model.jump_probability(X[:5], X[5:10])).tolist() == [False] * 3 + [True] * 2
     assert np.isnan(model.predict(X[3:5])).all()
     whole = fits.fit(X.dropna(), y[X.notna().all(axis=1)])
     np.testing.assert_array_equal(whole.posterior_.f, model.posterior_.f)
+    page = build_report(model, X, y, About("y", ("kind", "x", "on")))
+    # The table to download has rows as they were given, under their numbers.
+    text = re.search(r'"predictions.csv":("(?:[^"\\]|\\.)*")', page)
+    assert text is not None
+    table = pd.read_csv(StringIO(json.loads(text.group(1))), index_col="row")
+    assert table.index.tolist() == [i for i in range(40) if i not in (3, 4)]
+    assert table["kind"].tolist() == X["kind"].drop([3, 4]).tolist()
+    np.testing.assert_allclose(table["prediction"], model.predict(X.drop([3, 4])))
     with pytest.raises(ValueError, match="NaN at row 3, column 'x'"):
         model.set_params(missing="error").predict(X)
+
+
+def test_known_noise_of_rows_that_are_dropped_does_not_count() -> None:
+    X, y = kinds()
+    X.loc[3, "x"] = np.nan
+    variance = np.linspace(0.05, 0.2, 40)
+    variance[3] = 1e-6
+    kept = X["x"].notna().to_numpy()
+    how: dict[str, Any] = {"n_chains": 2, "n_sweeps": 60, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = StableRegressor(**how, missing="drop").fit(X, y, noise_variance=variance)
+        whole = StableRegressor(**how).fit(X[kept], y[kept], noise_variance=variance[kept])
+    np.testing.assert_array_equal(model.posterior_.f, whole.posterior_.f)
+    assert model.posterior_.to_arviz()["log_likelihood"]["y"].shape[2] == 39
 
 
 def test_an_indicator_learns_what_missing_means() -> None:

@@ -170,7 +170,7 @@ def plot_map(
     ax = axes_or_current(ax)
     _paint(ax, grid.x, grid.y, values, grid.names, cmap=cmap)
     ax.set_title(title, fontsize="medium")
-    ax.plot(*_places(ax, model, points, grid.names), ".", color="white", mec="black", mew=0.4, ms=5.0)
+    _mark(ax, model, points, grid.names, color="white", mec="black", mew=0.4, ms=5.0)
     return ax
 
 
@@ -213,7 +213,7 @@ def plot_boundaries(
     ax = axes_or_current(ax)
     _paint(ax, *found.axes, found.probability, found.names, cmap=PROBABILITY, vmin=0.0, vmax=1.0)
     ax.set_title("probability of a jump", fontsize="medium")
-    ax.plot(*_places(ax, model, points, found.names), ".", color="#0072B2", ms=4.0)
+    _mark(ax, model, points, found.names, color="#0072B2", ms=4.0)
     return ax
 
 
@@ -234,11 +234,14 @@ def _paint(
     return mesh
 
 
-def _places(ax: Axes, model: object, points: ArrayLike | None, names: tuple[str, str]) -> tuple[FloatArray, FloatArray]:
-    """Places to mark along both axes."""
+def _mark(ax: Axes, model: object, points: ArrayLike | None, names: tuple[str, str], **look: Any) -> None:
+    """Dots at these places, or at the training rows of a model."""
     if points is None and not isinstance(model, Grid | BoundaryMap):
         data = model.posterior_.data  # type: ignore[attr-defined]
-        return places_on_map(ax, data.columns, unscale_inputs(data.X, data.scaling))
-    marks = np.asarray([] if points is None else points).reshape(-1, 2)
-    x, y = marks[:, map_order(names)].T
-    return place_on(ax.xaxis, x), place_on(ax.yaxis, y)
+        x, y = places_on_map(ax, data.columns, unscale_inputs(data.X, data.scaling))
+    elif points is not None and len(marks := np.asarray(points)):
+        across, up = map_order(names)
+        x, y = place_on(ax.xaxis, marks[:, across]), place_on(ax.yaxis, marks[:, up])
+    else:
+        return
+    ax.plot(x, y, ".", **look)
