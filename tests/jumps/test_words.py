@@ -147,6 +147,13 @@ def mixed_jumps(direction: list[float], location: float) -> Jumps:
         ([0.0, 3.0, 0.0, 3.0, 0.0, 0.0], 1.5, "plan is A or C, 3 small weights left out"),
         # The same plane: levels add up to 1, so 10 may be taken from all.
         ([0.0, 13.0, 10.0, 13.0, 0.0, 0.0], 11.5, "plan is A or C, 3 small weights left out"),
+        # Whether x is missing has a weight, but too small a one to change sides; the next one is large enough.
+        ([0.0, 3.0, 0.0, 3.0, 0.0, 1.2], 1.5, "plan is A or C, 3 small weights left out"),
+        (
+            [0.0, 3.0, 0.0, 3.0, 0.0, 1.8],
+            1.5,
+            "1 [plan is A] - 2 [plan is B] + 1 [plan is C] + 1.8 [x is missing] > -0.5, 2",
+        ),
         ([0.0, 0.0, 0.0, 0.0, 0.0, 2.0], 1.0, "x is missing, 5 small"),
         ([0.0, 0.0, 0.0, 0.0, 0.0, -2.0], -1.0, "x is not missing, 5 small"),
         ([0.0, 0.0, 0.0, 0.0, 2.0, 0.0], 6.0, "x > 3.00 (2.75 to 3.25), 5 small"),

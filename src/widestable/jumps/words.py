@@ -88,13 +88,12 @@ def place_in_words(jump: Jump, jumps: Jumps, full: bool = False) -> str:
     weight = np.abs(plane.direction * jumps.spread)
     varies = jumps.spread > 0.0
     carries = varies if full else varies & (weight >= SMALL * weight.max())
-    words = None if full else _side_of_category(plane, carries)
-    if words is None:
+    category = None if full else _deciding_category(plane, carries)
+    if category is None:
         words = _inequality(plane, np.flatnonzero(carries))
     else:
-        # The levels of the category tell all about it, those with small weights too.
-        of_column = plane.columns.input_of_column
-        carries = of_column == of_column[carries][0]
+        words = f"{plane.columns.labels[category.place]} is {either(category.higher)}"
+        carries = plane.columns.input_of_column == category.place
     n_small = int(np.sum(varies & ~carries))
     return f"where {words}" + (f", {n_small} small weight{'s' * (n_small != 1)} left out" if n_small else "")
 
@@ -207,20 +206,39 @@ def _ends_without(plane: _Plane, others: NDArray[np.bool_]) -> FloatArray:
     return plane.ends - plane.direction[others] @ plane.centre[others]
 
 
-def _side_of_category(plane: _Plane, carries: NDArray[np.bool_]) -> str | None:
-    """The levels of a category where f is higher; None unless that category alone carries the plane."""
+class _Category(NamedTuple):
+    """A category that decides on which side of a plane a row is."""
+
+    place: int  # among the inputs
+    higher: tuple[str, ...]  # its levels where f is higher
+
+
+def _deciding_category(plane: _Plane, carries: NDArray[np.bool_]) -> _Category | None:
+    """The category that decides alone, whatever the other terms that carry the plane are; None if there is none."""
     columns = plane.columns
-    carriers = np.unique(columns.input_of_column[carries])
-    if carriers.size != 1 or columns.given[j := carriers[0]].kind != CATEGORY:
+    if not all(_is_indicator(columns, int(k)) for k in np.flatnonzero(carries)):
         return None
+    inputs = np.unique(columns.input_of_column[carries])
+    for j in (j for j in inputs if columns.given[j].kind == CATEGORY):
+        ours = columns.input_of_column == j
+        others = [_terms_that_vary(columns, i, carries) for i in inputs if i != j]
+        threshold = _ends_without(plane, ~np.any([ours, *others], axis=0))[0] - plane.direction[ours]
+        # One level of another category counts; an indicator may count or not.
+        weights = [plane.direction[other] for other in others]
+        values = [np.append(weight, 0.0) if weight.size == 1 else weight for weight in weights]
+        is_higher = sum(value.min() for value in values) > threshold
+        may_be_higher = sum(value.max() for value in values) > threshold
+        if is_higher.any() and not is_higher.all() and np.array_equal(is_higher, may_be_higher):
+            column = columns.given[j]
+            levels = (*column.levels, *(["missing"] if column.fill is not None else []))
+            return _Category(int(j), tuple(str(levels[k]) for k in np.flatnonzero(is_higher)))
+    return None
+
+
+def _terms_that_vary(columns: Columns, j: int, carries: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The 0/1 terms of input j: all of a category, and otherwise whether it is missing."""
     ours = columns.input_of_column == j
-    is_higher = plane.direction[ours] > _ends_without(plane, ~ours)[0]
-    if is_higher.all() or not is_higher.any():
-        return None
-    column = columns.given[j]
-    levels = (*column.levels, *(["missing"] if column.fill is not None else []))
-    higher = tuple(str(level) for level, above in zip(levels, is_higher, strict=True) if above)
-    return f"{columns.labels[j]} is {either(higher)}"
+    return np.asarray(ours if columns.given[j].kind == CATEGORY else ours & carries)
 
 
 def _inequality(plane: _Plane, carriers: IntArray) -> str:

@@ -87,6 +87,7 @@ def _plot_levels(x: np.ndarray, lower: FloatArray, middle: FloatArray, upper: Fl
     places = place_on(ax.xaxis, x)
     ax.vlines(places, lower, upper, color=COLORS[0], lw=2.5, alpha=0.4)
     ax.plot(places, middle, "o", color=COLORS[0], ms=5.0)
+    ax.set_xlim(-0.5, len(x) - 0.5)
     return open_frame(ax)
 
 
