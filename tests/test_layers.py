@@ -18,7 +18,7 @@ SRC = Path(__file__).resolve().parents[1] / "src" / "widestable"
 LAYERS = [
     ["_types", "_blas", "random_state", "files"],
     ["_jit"],
-    ["_algebra"],
+    ["_algebra", "_arcsine"],
     ["inputs", "stable", "diagnostics", "progress"],
     ["network", "parameters"],
     ["exact"],

@@ -56,6 +56,13 @@ def test_kernel_keeps_its_digits_for_rows_that_nearly_coincide() -> None:
     np.testing.assert_allclose(1.0 - K, 2 / np.pi * angle, rtol=1e-6)
 
 
+def test_kernel_is_linear_in_the_angle_between_rows() -> None:
+    """Over all angles, to the last digits: the arctangent of the kernel is our own."""
+    angle = np.concatenate([np.linspace(-1.5, 1.5, 601), np.pi / 8 + np.array([-1e-9, 0.0, 1e-9])])
+    K = arcsine_kernel(np.tan(angle)[:, None])
+    np.testing.assert_allclose(K, 1.0 - 2 / np.pi * np.abs(np.subtract.outer(angle, angle)), rtol=0.0, atol=2e-15)
+
+
 def test_kernel_of_a_row_does_not_depend_on_its_company(rng: np.random.Generator) -> None:
     X, X2 = rng.normal(size=(50, 4)), rng.normal(size=(7, 4))
     whole = arcsine_kernel(X, X2)

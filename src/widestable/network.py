@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, gammaln
 
+from ._arcsine import kernel_between
 from ._types import FloatArray
 from .random_state import RandomStateLike, make_rng
 from .stable import draw_log_positive, log_remainder, log_scale_of_mark
@@ -90,14 +91,7 @@ def arcsine_kernel(X: ArrayLike, X2: ArrayLike | None = None, sharpness: float =
     """
     E, gap = _rows_in_ball(X, sharpness)
     E2, gap2 = (E, gap) if X2 is None else _rows_in_ball(X2, sharpness)
-    # 1 - (2/pi) arccos(c), from 2 (1 - c) and 2 (1 + c) as sums of squares: exact on the diagonal of sign units, and
-    # accurate for rows that nearly coincide.
-    apart2 = np.add.outer(gap, gap2)
-    along2 = apart2.copy()
-    for column, column2 in zip(E.T, E2.T, strict=True):
-        apart2 += np.subtract.outer(column, column2) ** 2
-        along2 += np.add.outer(column, column2) ** 2
-    return np.asarray(1.0 - (4.0 / np.pi) * np.arctan2(np.sqrt(apart2), np.sqrt(along2)))
+    return kernel_between(E, gap, E2, gap2)
 
 
 def kernel_diagonal(X: ArrayLike, sharpness: float = np.inf) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from .._jit import kernel, summing_kernel
+from .._arcsine import fill_kernel_and_slope
 from .._types import FloatArray, IntArray
 from .law import (
     log_prior_log_relevance,
@@ -172,35 +172,10 @@ def rows_in_ball(X: FloatArray, log_relevance: FloatArray, log_sharpness: float)
     return Z / np.sqrt(norm2)[:, None], inside / norm2
 
 
-@summing_kernel
-def apart_and_along(E, a, b):
-    """Squared lengths of the difference and of the sum of rows a and b."""
-    apart, along = 0.0, 0.0
-    for j in range(E.shape[1]):
-        apart += (E[a, j] - E[b, j]) ** 2
-        along += (E[a, j] + E[b, j]) ** 2
-    return apart, along
-
-
-@kernel
-def arcsine_and_slope(E, gap):
-    """K, the cosines c of which it is (2/pi) arcsin, and dK/dc, each of shape (n, n).
-
-    The slope is infinite where c = 1, which for sign units is where rows coincide. They do so for every relevance, so
-    that K does not change there and 0 stands for its slope.
-    """
-    n = len(E)
-    K, cosine, slope = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    for a in range(n):
-        for b in range(a + 1):
-            apart, along = apart_and_along(E, a, b)
-            apart += gap[a] + gap[b]
-            along += gap[a] + gap[b]
-            K[a, b] = 1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(apart), math.sqrt(along))
-            cosine[a, b] = 1.0 - 0.5 * apart
-            both = math.sqrt(apart * along)
-            slope[a, b] = 4.0 / (math.pi * both) if both > 0.0 else 0.0
-            K[b, a], cosine[b, a], slope[b, a] = K[a, b], cosine[a, b], slope[a, b]
+def arcsine_and_slope(E: FloatArray, gap: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """K, its argument c, and the derivative of K in it, each of shape (n, n)."""
+    K, cosine, slope = np.empty((3, len(E), len(E)))
+    fill_kernel_and_slope(E, gap, np.ascontiguousarray(E.T), K, cosine, slope)
     return K, cosine, slope
 
 
@@ -212,7 +187,7 @@ def pull_back(
     `dc_ab / dlog r_j = 2 e_aj e_bj - c_ab (e_aj^2 + e_bj^2)` and `dc_ab / dlog w = c_ab (gap_a + gap_b)`.
     """
     D = G * slope
-    row_sums = np.sum(D * cosine, axis=1)
+    row_sums = np.einsum("ab,ab->a", D, cosine)
     inputs = E[:, 1:]
     by_relevance = 2.0 * (np.sum(inputs * (D @ inputs), axis=0) - row_sums @ inputs**2)
     return by_relevance, float(2.0 * row_sums @ gap)

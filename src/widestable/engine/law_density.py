@@ -31,7 +31,7 @@ from .law import (
     slope_log_prior_log_relevance,
     slope_log_prior_log_sharpness,
 )
-from .law_likelihood import Slopes, Units, fill_covariance, make_units, slopes_of, solve, view
+from .law_likelihood import Slopes, Units, covariance_of, make_units, slopes_of, solve, view
 from .model import Model
 from .priors import log_prior_log_sigma2
 from .system import LOG_2PI
@@ -204,12 +204,9 @@ def slope_of_hold(h: FloatArray, held: Held) -> FloatArray:
 
 def log_density(model: Model, log_mark: FloatArray, place: Place) -> float:
     """Log likelihood and log priors of a place inside the prior's range; -inf when a factorisation fails."""
-    n, law = model.row_y.size, place.law
-    seen = view(model.X, law)
-    g, noise = _variances(model, place)
-    covariance = np.zeros((n, n), order="F")
-    fill_covariance(seen.E, seen.gap, g, noise, covariance)
-    units = make_units(model.X, law, place.h, log_mark, place.alpha, place.log_nu)
+    seen = view(model.X, place.law)
+    units = make_units(model.X, place.law, place.h, log_mark, place.alpha, place.log_nu)
+    covariance = covariance_of(seen, *_variances(model, place))
     value = solve(covariance, model.row_y, units).value + _within(model, place)
     return value + log_prior(model, place, seen.log_diagonal)
 
@@ -253,13 +250,16 @@ def density_and_gradient(
     covariance = g * K
     covariance.flat[:: len(K) + 1] += noise
     units = make_units(model.X, place.law, h, log_mark, place.alpha, place.log_nu)
-    solved = solve(covariance, model.row_y, units)
+    # It is symmetric, and LAPACK would copy a matrix in the order of C.
+    solved = solve(covariance.T, model.row_y, units)
     if solved.value == -math.inf:
         return nowhere
     slopes = slopes_of(solved, units)
     gradient = slope_of_hold(h, held)
     _add_slope_of_parameters(model, place, log_mark, noise, slopes, gradient)
-    by_K = (0.5 * g) * (slopes.a[:, None] * slopes.a - slopes.inverse)
+    by_K = np.multiply.outer(slopes.a, slopes.a)
+    by_K -= slopes.inverse
+    by_K *= 0.5 * g
     _add_slope_of_prior(model, numbers, seen.log_diagonal, by_K, gradient)
     by_relevance, by_sharpness = pull_back(by_K, seen.E, seen.gap, cosine, slope)
     gradient[:d] += by_relevance

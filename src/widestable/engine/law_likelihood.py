@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 
-from .._jit import inner_kernel
+from .._arcsine import arcsine, fill_covariance
 from .._jit import kernel as compiled
 from .._types import FloatArray, IntArray
 from ..stable import log_scale_of_one
-from .gaussian_limit import apart_and_along
 from .groups import same
 from .kernel import Law, unit
 from .system import LOG_2PI, LOG_TINY, log_sum
@@ -45,6 +44,14 @@ def view(X: FloatArray, law: Law) -> View:
     return View(E, gap, math.log(_fill_view(X, law.relevance, law.sharpness, E, gap)))
 
 
+def covariance_of(seen: View, g: float, noise: FloatArray) -> FloatArray:
+    """Lower triangle of g K + noise, in the order of LAPACK."""
+    n = len(seen.E)
+    upper = np.zeros((n, n))
+    fill_covariance(seen.E, seen.gap, np.ascontiguousarray(seen.E.T), g, noise, upper)
+    return upper.T
+
+
 @compiled
 def _fill_view(X, relevance, sharpness, E, gap):
     """Fill in the rows, and return the mean of K(x, x)."""
@@ -64,26 +71,11 @@ def _fill_view(X, relevance, sharpness, E, gap):
         for j in range(d + 1):
             E[a, j] /= math.sqrt(norm2)
         gap[a] = inside / norm2
-        total += arcsine(E, gap, a, a)
+        length2 = 0.0
+        for j in range(d + 1):
+            length2 += E[a, j] ** 2
+        total += arcsine(2.0 * gap[a], 2.0 * gap[a] + 4.0 * length2)
     return total / n if n > 0 else 1.0
-
-
-@inner_kernel
-def arcsine(E, gap, a, b):
-    """K at two rows."""
-    apart, along = apart_and_along(E, a, b)
-    apart += gap[a] + gap[b]
-    along += gap[a] + gap[b]
-    return 1.0 - (4.0 / math.pi) * math.atan2(math.sqrt(apart), math.sqrt(along))
-
-
-@compiled
-def fill_covariance(E, gap, g, noise, covariance):
-    """Lower triangle of g K + noise."""
-    for a in range(E.shape[0]):
-        for b in range(a):
-            covariance[a, b] = g * arcsine(E, gap, a, b)
-        covariance[a, a] = g * arcsine(E, gap, a, a) + noise[a]
 
 
 # --- Atoms -----------------------------------------------------------------------------------------------
@@ -149,11 +141,11 @@ NOT_SOLVED = Solved(-math.inf, *(np.empty(0) for _ in range(4)))
 
 
 def solve(covariance: FloatArray, row_y: FloatArray, units: Units) -> Solved:
-    """log N(y; 0, Q), given the lower triangle of the covariance of remainder and noise."""
+    """log N(y; 0, Q), given the lower triangle of the covariance of remainder and noise, which is overwritten."""
     n = row_y.size
     if n == 0:
         return Solved(0.0, covariance, units.tau.T, row_y, np.diag(np.exp(units.log_scale)))
-    L, failed = dpotrf(covariance, lower=1, clean=1)
+    L, failed = dpotrf(covariance, lower=1, clean=1, overwrite_a=1)
     if failed:
         return NOT_SOLVED
     right = np.empty((n, len(units.tau) + 1), order="F")

@@ -187,7 +187,9 @@ def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, 
         k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
         k_self, offset = kernel_diagonal(X * law.relevance, law.sharpness), 0
         for chain, law_of in zip(source.chains, source.law_of, strict=True):
-            fill_components(Z, k, k_self, basis, chain, np.flatnonzero(law_of == place), offset, noise, mean, sd)
+            draws = np.flatnonzero(law_of == place)
+            if draws.size:
+                fill_components(Z, k, k_self, basis, chain, draws, offset, noise, mean, sd)
             offset += chain.g.size
     return mean, sd
 
@@ -249,11 +251,21 @@ def atom_sum(chain, draw, Z, row, train, nearest):
 
 @inner_kernel
 def rotate_rows(k, basis, q):
-    """q = k B: covariances with the training rows, in the eigenbasis."""
-    for r in range(k.shape[0]):
-        for j in range(q.shape[1]):
-            q[r, j] = 0.0
-        for i in range(basis.shape[0]):
+    """q = k B: covariances with the training rows, in the eigenbasis.
+
+    Four rows of the basis serve all new rows before the next four are read. Sums are in the order of the rows, so that
+    a new row's answer does not depend on the others, as it might with BLAS.
+    """
+    n, last = basis.shape[0], basis.shape[0] - basis.shape[0] % 4
+    q[:] = 0.0
+    for i in range(0, last, 4):
+        b0, b1, b2, b3 = basis[i], basis[i + 1], basis[i + 2], basis[i + 3]
+        for r in range(k.shape[0]):
+            k0, k1, k2, k3, row = k[r, i], k[r, i + 1], k[r, i + 2], k[r, i + 3], q[r]
+            for j in range(row.size):
+                row[j] = row[j] + k0 * b0[j] + k1 * b1[j] + k2 * b2[j] + k3 * b3[j]
+    for i in range(last, n):
+        for r in range(k.shape[0]):
             for j in range(q.shape[1]):
                 q[r, j] += k[r, i] * basis[i, j]
 
