@@ -268,7 +268,7 @@ def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample
 
 
 def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAULT_MAX_SWEEPS) -> Iterator[Sample]:
-    """Rounds of 1, 1, 2, 2, 4, 4, ... times 512 sweeps until R-hat <= 1.01 and ESS >= 400, or `max_sweeps`.
+    """Rounds of 512 sweeps, then of twice as many, and so on, until R-hat <= 1.01 and ESS >= 400, or `max_sweeps`.
 
     Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept), and thinning doubles
     when more than 1024 draws per chain would be kept. No clock takes part, so the seed determines the answer.
@@ -331,11 +331,15 @@ def extend(sample: Sample, setup: Setup, n_sweeps: int) -> Sample:
 
 
 def _next_round(sample: Sample, max_sweeps: int) -> int:
-    """Length of the next round: 512 times 1, 1, 2, 2, 4, 4, ... within `max_sweeps`, a multiple of the thinning."""
-    done, length, twice = sample.n_sweeps - WARM_UP, ROUND, False
-    while done >= length:
-        done -= length
-        length, twice = (length * 2, False) if twice else (length, True)
+    """Length of the next round within `max_sweeps`, a multiple of the thinning.
+
+    Four rounds of 512 sweeps, four of 1024, and so on: what a run makes in vain after it has converged is a small part
+    of it.
+    """
+    done, length = sample.n_sweeps - WARM_UP, ROUND
+    while done >= 4 * length:
+        done -= 4 * length
+        length *= 2
     left = max_sweeps - sample.n_sweeps
     return min(length, left) // sample.thin * sample.thin
 
