@@ -33,11 +33,17 @@ MAX_TEST = 200
 
 
 class RealSet(NamedTuple):
-    """A data set: its title and source as the page names them, and how to read it."""
+    """A data set: title and source as the page names them, how to read it, and its number of rows and inputs."""
 
     title: str
     source: str
     load: Callable[[], Table]
+    shape: tuple[int, int]
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows in each split."""
+        return self.shape[0] * 2 // 3
 
 
 def split(name: str, repeat: int) -> Problem:
@@ -50,7 +56,10 @@ def split(name: str, repeat: int) -> Problem:
     repeat : int
         Number of the split.
     """
-    table = standardise(REAL[name].load())
+    table = REAL[name].load()
+    if table.X.shape != REAL[name].shape:
+        raise DataError(f"{name} has shape {table.X.shape}, expected {REAL[name].shape}: see {REAL[name].source}.")
+    table = standardise(table)
     train, test = random_rows(table, repeat)
     if len(test) > MAX_TEST:
         test = np.sort(np.random.default_rng([repeat, 6]).choice(test, MAX_TEST, replace=False))
@@ -154,7 +163,8 @@ def _ozone() -> Table:
 
 def _servo() -> Table:
     frame = r_frame("mlbench", "Servo")
-    kinds = pd.get_dummies(frame[["Motor", "Screw"]], dtype=float)
+    # Without the first level of each, because linear parts of other methods need columns of full rank.
+    kinds = pd.get_dummies(frame[["Motor", "Screw"]], drop_first=True, dtype=float)
     gains = frame[["Pgain", "Vgain"]].astype(float)
     both = pd.concat([gains, kinds, frame["Class"]], axis=1)
     return _table(both, [*gains.columns, *kinds.columns], "Class")
@@ -173,20 +183,20 @@ def _york() -> Table:
 
 HOUSES = "UCI 477"
 REAL = {
-    "taipei": RealSet("house prices, place", HOUSES, load_real_estate),
-    "taipei_all": RealSet("house prices", HOUSES, functools.partial(load_real_estate, columns=COLUMNS[:-1])),
-    "sp500": RealSet("S&P 500", "a file of your own", load_sp500),
-    "york": RealSet("nitrogen dioxide in York, 2014", "York Open Data", _york),
-    "mcycle": RealSet("motorcycle impact", "R, MASS::mcycle", _mcycle),
-    "diabetes": RealSet("diabetes", "scikit-learn", _diabetes),
-    "boston": RealSet("Boston house prices", "R, MASS::Boston", _boston),
-    "cpus": RealSet("computer performance, log", "R, MASS::cpus", _cpus),
-    "ozone": RealSet("ozone in Los Angeles", "R, mlbench::Ozone", _ozone),
-    "servo": RealSet("servo", "R, mlbench::Servo", _servo),
-    "quakes": RealSet("earthquakes near Fiji", "R, datasets::quakes", _quakes),
-    "gagurine": RealSet("GAG in urine by age", "R, MASS::GAGurine", _gagurine),
-    "engel": RealSet("food expenditure by income", "statsmodels", _engel),
-    "star98": RealSet("school tests in California", "statsmodels", _star98),
-    "nile": RealSet("flow of the Nile", "statsmodels", _nile),
-    "schools": RealSet("language tests in Dutch schools", "R, MASS::nlschools", _schools),
+    "taipei": RealSet("house prices, place", HOUSES, load_real_estate, (414, 2)),
+    "taipei_all": RealSet("house prices", HOUSES, functools.partial(load_real_estate, columns=COLUMNS[:-1]), (414, 6)),
+    "sp500": RealSet("S&P 500", "a file of your own", load_sp500, (505, 1)),
+    "york": RealSet("nitrogen dioxide in York, 2014", "York Open Data", _york, (329, 2)),
+    "mcycle": RealSet("motorcycle impact", "R, MASS::mcycle", _mcycle, (133, 1)),
+    "diabetes": RealSet("diabetes", "scikit-learn", _diabetes, (442, 10)),
+    "boston": RealSet("Boston house prices", "R, MASS::Boston", _boston, (506, 12)),
+    "cpus": RealSet("computer performance, log", "R, MASS::cpus", _cpus, (209, 6)),
+    "ozone": RealSet("ozone in Los Angeles", "R, mlbench::Ozone", _ozone, (330, 8)),
+    "servo": RealSet("servo", "R, mlbench::Servo", _servo, (167, 10)),
+    "quakes": RealSet("earthquakes near Fiji", "R, datasets::quakes", _quakes, (1000, 4)),
+    "gagurine": RealSet("GAG in urine by age", "R, MASS::GAGurine", _gagurine, (314, 1)),
+    "engel": RealSet("food expenditure by income", "statsmodels", _engel, (235, 1)),
+    "star98": RealSet("school tests in California", "statsmodels", _star98, (303, 12)),
+    "nile": RealSet("flow of the Nile", "statsmodels", _nile, (100, 1)),
+    "schools": RealSet("language tests in Dutch schools", "R, MASS::nlschools", _schools, (2287, 4)),
 }

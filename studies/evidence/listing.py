@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.datasets import DataError
 from studies.evidence.data import REAL
-from studies.evidence.plan import KINDS, LIMIT, METHODS, N_SETS, OURS, PROBLEMS, RULE, TOO_LONG
+from studies.evidence.plan import KINDS, LIMIT, METHODS, N_SETS, OURS, PROBLEMS, RULE, TOO_LONG, n_rows
 from studies.results import markdown_table
 
 TEXT = Path(__file__).with_name("list.md")
@@ -22,18 +21,12 @@ def the_list() -> str:
 
 
 def _problems() -> str:
-    rows = [
-        [task.title, f"`{name}`", KINDS[task.kind], *_sizes(name), REAL[name].source if name in REAL else "simulated"]
-        for name, task in PROBLEMS.items()
-    ]
+    rows = []
+    for name, task in PROBLEMS.items():
+        d = REAL[name].shape[1] if name in REAL else task.make(0).X.shape[1]
+        source = REAL[name].source if name in REAL else "simulated"
+        rows.append([task.title, f"`{name}`", KINDS[task.kind], str(n_rows(name)), str(d), source])
     return markdown_table(["problem", "name", "kind", "training rows", "inputs", "source"], rows)
-
-
-def _sizes(name: str) -> list[str]:
-    try:
-        return [str(n) for n in PROBLEMS[name].make(0).X.shape]
-    except DataError:
-        return ["–", "–"]
 
 
 def _methods() -> str:

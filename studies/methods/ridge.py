@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from studies.forecasts import Forecast, from_draws, scale
 from studies.methods.limited import N_CHAINS, affordable
 from studies.problems import Floats
+from widestable.diagnostics import LEAST_DRAWS
 
 # The library's own numbers: iterations to drop and to keep.
 N_BURN, N_POST = 9000, 1000
@@ -26,8 +28,10 @@ def bayes_ppr(X: Floats, y: Floats, X_new: Floats, seed: int, *, limit: float) -
     np.random.seed(seed)  # noqa: NPY002, where the library looks for random numbers
 
     def chain(n: int) -> Any:
-        n_post = max(8, n // 10)
-        return pyBayesPPR.bppr(data.X, data.y, n_burn=max(n - n_post, 1), n_post=n_post, silent=True)
+        n_post = max(LEAST_DRAWS, n // 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # at few rows, about a default that the library then changes
+            return pyBayesPPR.bppr(data.X, data.y, n_burn=max(n - n_post, 1), n_post=n_post, silent=True)
 
     n = affordable(chain, TRIALS, int(SLOWER * N_CHAINS * (N_BURN + N_POST)), limit)
     chains = [chain(int(n / (SLOWER * N_CHAINS))) for _ in range(N_CHAINS)]

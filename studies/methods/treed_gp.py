@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import resource
 import shutil
 import subprocess
@@ -66,19 +67,19 @@ def treed_gp(X: Floats, y: Floats, X_new: Floats, seed: int, *, limit: float) ->
 def _run_script(folder: str, seed: int, limit: float) -> float:
     """Run the script and return its processor seconds; the system ends it after twice the limit."""
 
-    def before() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(2.0 * limit) + 1, int(2.0 * limit) + 2))
-
     def used() -> float:
         found = resource.getrusage(resource.RUSAGE_CHILDREN)
         return found.ru_utime + found.ru_stime
 
     started = used()
-    command = ["Rscript", "--vanilla", str(SCRIPT), folder, str(seed), str(SHARE * limit)]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=before)
+    # The shell sets the limit, because a function that runs between fork and exec may hang beside JAX's threads.
+    limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', str(math.ceil(2.0 * limit))]
+    command = [*limited, "Rscript", "--vanilla", str(SCRIPT), folder, str(seed), str(SHARE * limit)]
+    done = subprocess.run(command, capture_output=True, text=True)
     seconds = used() - started
     if done.returncode and seconds >= 2.0 * limit - 1.0:
         raise OutOfTimeError(f"stopped after {seconds:.0f} s")
     if done.returncode:
-        raise RuntimeError(f"tgp: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        said = done.stderr.strip().removesuffix("Execution halted")
+        raise RuntimeError(f"tgp: {' '.join(said.split()) or 'no message'}")
     return seconds
