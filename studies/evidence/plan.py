@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import widestable
+from studies.benchmarks.convergence import digest
 from studies.benchmarks.outlier_data import contaminated
 from studies.datasets import DataError
 from studies.evidence.data import REAL, split
@@ -115,8 +118,11 @@ class Method(NamedTuple):
 
     @property
     def versions(self) -> str:
-        """Name and version of its package."""
-        return f"tgp {treed_gp.tgp_version()}" if self.module == "tgp" else f"{self.package} {version(self.package)}"
+        """Name and version of its package; for ours, also digits that tell versions of the engine apart."""
+        if self.module == "tgp":
+            return f"tgp {treed_gp.tgp_version()}"
+        found = f"{self.package} {version(self.package)}"
+        return f"{found}+{digest(Path(widestable.__file__).parent)}" if self.module == "widestable" else found
 
 
 def _ours() -> dict[str, Method]:
