@@ -35,7 +35,7 @@ def candidates(frame: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame(
         {
             "log_ratio": log_ratio.mean(),
-            "log_ratio_error": log_ratio.std() / np.sqrt(len(log_ratio)),
+            "log_ratio_error": log_ratio.where(np.isfinite(log_ratio)).std() / np.sqrt(len(log_ratio)),
             "mae_ratio": mae_ratio.mean(),
             "steps": np.exp(of_paper.mean()),
             "converged": rows["converged"].mean(),

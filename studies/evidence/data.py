@@ -104,7 +104,8 @@ def _star98() -> Table:
     return _table(frame, inputs, (frame["NABOVE"] / (frame["NABOVE"] + frame["NBELOW"])).to_numpy(float))
 
 
-def _nile() -> Table:
+def nile() -> Table:
+    """Return years, (100, 1), and the annual flow of the Nile, (100,)."""
     return _table(_statsmodels("nile"), ["year"], "volume")
 
 
@@ -197,6 +198,6 @@ REAL = {
     "gagurine": RealSet("GAG in urine by age", "R, MASS::GAGurine", _gagurine, (314, 1)),
     "engel": RealSet("food expenditure by income", "statsmodels", _engel, (235, 1)),
     "star98": RealSet("school tests in California", "statsmodels", _star98, (303, 12)),
-    "nile": RealSet("flow of the Nile", "statsmodels", _nile, (100, 1)),
+    "nile": RealSet("flow of the Nile", "statsmodels", nile, (100, 1)),
     "schools": RealSet("language tests in Dutch schools", "R, MASS::nlschools", _schools, (2287, 4)),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from studies.evidence import choice, ranks, table
+from studies.evidence import choice, ranks, series, table
 from studies.evidence.listing import the_list
 from studies.evidence.plan import KINDS, METHODS, OTHERS, OURS, PAPER, PROBLEMS, SCORES
 from studies.results import markdown_table
@@ -31,7 +31,7 @@ HEAD = """# One time limit, many problems, many methods
 Written by `python -m studies.evidence page` from `studies/evidence/results.csv`, not by hand."""
 
 
-def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece]) -> None:
+def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece], of_series: pd.DataFrame) -> None:
     """Write the page and its picture.
 
     Parameters
@@ -42,6 +42,8 @@ def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece]) -> None:
         Results, see `table.gather`.
     plan : sequence of Piece
         Everything that was to be run.
+    of_series : DataFrame
+        Results on series.
     """
     parts = [HEAD, _state(found, plan)]
     frame = table.complete(found, plan)
@@ -51,7 +53,7 @@ def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece]) -> None:
         parts += ["## Failures and missing pieces", failures(found)]
         if missing := _missing(found, plan):
             parts.append(f"Not run, by method, with the number of the data set:\n\n{missing_in_words(missing)}")
-    parts += ["## The list", the_list()]
+    parts += ["## Series with change points", series.section(of_series), "## The list", the_list()]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
 
@@ -85,21 +87,23 @@ def missing_in_words(missing: Sequence[Piece]) -> str:
 
 
 def _results(frame: pd.DataFrame, picture: Path) -> list[str]:
-    """Return the sections that are made of complete data sets."""
-    options = choice.candidates(frame)
-    best = choice.chosen(options)
-    shown = [name for name in dict.fromkeys((best, PAPER)) if name in set(frame["method"])]
-    shown += [name for name in OTHERS if name in set(frame["method"])]
+    """Return the sections that are made of complete data sets; ranks and the default need more than one method."""
+    there = set(frame["method"])
     crps = table.means(frame, "crps")
-    ranked_names = [name for name in shown if np.isinf(METHODS[name].max_rows)]
-    ranked = ranks.rank(crps[ranked_names])
-    ranks.draw(ranked, TITLES, {name for name in ranked_names if name in OURS}, picture)
-    sections = ["## The default", _default(options, best)]
-    sections += ["## Average ranks", _ranks(crps[ranked_names]), _picture(ranked)]
+    best, sections = None, []
+    if PAPER in there:
+        options = choice.candidates(frame)
+        best = choice.chosen(options)
+        sections += ["## The default", _default(options, best)]
+    shown = [name for name in dict.fromkeys((best, PAPER, *OTHERS)) if name in there]
+    if len(compared := [name for name in shown if np.isinf(METHODS[name].max_rows)]) > 1:
+        ranked = ranks.rank(crps[compared])
+        ranks.draw(ranked, TITLES, {name for name in compared if name in OURS}, picture)
+        sections += ["## Average ranks", _ranks(crps[compared]), _picture(ranked)]
     if best is not None:
         sections += ["## Wins and losses", wins_and_losses(crps, best)]
     sections += ["## Scores", *_scores(frame, shown)]
-    sections += ["## Our eight combinations, CRPS", _score_table(crps[[n for n in OURS if n in crps]])]
+    sections += ["## Our eight combinations, CRPS", _score_table(crps[[name for name in OURS if name in there]])]
     return [*sections, "## Time and convergence", _time(frame)]
 
 

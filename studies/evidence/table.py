@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,14 @@ from studies.results import Kept
 from studies.runner import DIGITS, Piece, Result
 
 RESULTS = Path(__file__).with_name("results.csv")
-# `converged` is 1, 0, or missing.
-NUMBERS = [*SCORES, "mae_truth", "seconds", "cpu_seconds", "rhat", "ess", "iterations", "converged"]
-COLUMNS = ["problem", "method", "repeat", *NUMBERS, "failed", "versions", "piece"]
+
+
+class Layout(NamedTuple):
+    """How a result becomes a line of a table, and which of its columns are numbers and texts; `repeat` is an int."""
+
+    row: Callable[[Piece, Result], dict[str, Any]]
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 def row(piece: Piece, result: Result) -> dict[str, Any]:
@@ -29,14 +34,19 @@ def row(piece: Piece, result: Result) -> dict[str, Any]:
     return {"problem": piece.data, "method": piece.method, "repeat": piece.repeat} | found
 
 
-def read(path: Path) -> pd.DataFrame:
-    """Return the table in the repository, empty if there is none."""
+# `converged` is 1, 0, or missing.
+NUMBERS = (*SCORES, "mae_truth", "seconds", "cpu_seconds", "rhat", "ess", "iterations", "converged")
+FITS = Layout(row, NUMBERS, ("problem", "method", "failed", "versions", "piece"))
+
+
+def read(path: Path, layout: Layout = FITS) -> pd.DataFrame:
+    """Return a table in the repository, empty if there is none."""
     if not path.is_file():
-        return _typed(pd.DataFrame(columns=COLUMNS))
-    return _typed(pd.read_csv(path))
+        return _typed(pd.DataFrame(columns=["repeat", *layout.numbers, *layout.texts]), layout)
+    return _typed(pd.read_csv(path), layout)
 
 
-def gather(cache: Path, plan: Sequence[Piece], path: Path) -> pd.DataFrame:
+def gather(cache: Path, plan: Sequence[Piece], path: Path, layout: Layout = FITS) -> pd.DataFrame:
     """Return the planned pieces that have a result, in the order of the plan, from the repository or from the cache.
 
     Parameters
@@ -46,28 +56,30 @@ def gather(cache: Path, plan: Sequence[Piece], path: Path) -> pd.DataFrame:
     plan : sequence of Piece
     path : Path
         The table in the repository.
+    layout : Layout
     """
-    known = read(path)
-    new = [piece for piece in plan if piece.file_name not in set(known["piece"])]
-    rows = [row(piece, result) for piece, result in Kept.of(cache, new).found]
-    both = known if not rows else pd.concat([known, _typed(pd.DataFrame(rows, columns=COLUMNS))])
+    known = read(path, layout)
+    there = set(known["piece"])
+    rows = [layout.row(*kept) for kept in Kept.of(cache, [p for p in plan if p.file_name not in there]).found]
+    new = [_typed(pd.DataFrame(rows), layout)] if rows else []
+    found = pd.concat([*([known] if len(known) else []), *new]) if len(known) or new else known
     order = {piece.file_name: i for i, piece in enumerate(plan)}
-    both = both[both["piece"].isin(order)]
-    return both.sort_values("piece", key=lambda names: names.map(order)).reset_index(drop=True)
+    found = found[found["piece"].isin(order)]
+    return found.sort_values("piece", key=lambda names: names.map(order)).reset_index(drop=True)
 
 
-def export(cache: Path, plan: Sequence[Piece], path: Path) -> pd.DataFrame:
+def export(cache: Path, plan: Sequence[Piece], path: Path, layout: Layout = FITS) -> pd.DataFrame:
     """Write all results into the repository, and return them. Results that are no longer planned are dropped."""
-    found = gather(cache, plan, path)
+    found = gather(cache, plan, path, layout)
     found.to_csv(path, index=False, float_format=f"%.{DIGITS}g")
     return found
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    numbers = dict.fromkeys(NUMBERS, float)
-    texts = dict.fromkeys(["problem", "method", "failed", "versions", "piece"], object)
-    frame = frame.astype(numbers | texts | {"repeat": int})
-    return frame.assign(failed=frame["failed"].where(frame["failed"].notna(), None))
+def _typed(frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    types = dict.fromkeys(layout.numbers, float) | dict.fromkeys(layout.texts, object)
+    frame = frame.astype(types | {"repeat": int})
+    # pandas reads empty cells as NaN.
+    return frame.assign(**{name: frame[name].where(frame[name].notna(), None) for name in layout.texts})
 
 
 # --- Means -----------------------------------------------------------------------------------------------
