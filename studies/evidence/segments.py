@@ -37,8 +37,8 @@ def compare(annotations: Sequence[Collection[int]], found: Collection[int], marg
 
     Examples
     --------
-    >>> compare([[50, 100], []], [52, 80])
-    Found(precision=0.6666666666666666, recall=0.8333333333333334, f1=0.7407407407407408)
+    >>> [round(part, 3) for part in compare([[50, 100], []], [52, 80])]
+    [0.667, 0.833, 0.741]
     """
     everyone = [{0, *points} for points in annotations]
     points = {0, *found}
