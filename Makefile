@@ -7,6 +7,7 @@
 #   make check-release TAG=v0.2.0  whether this tag may be published
 #   make test-lowest  the quick tests with the oldest supported dependencies
 #   make sbc     simulation-based calibration (hours, resumable)
+#   make evidence  many problems, many methods, one time limit (hours, resumable)
 #   make docs    these pages as a site: docs/_build/html/index.html
 # Another interpreter: make test PYTHON=/path/to/python3.12 VENV=.venv312
 
@@ -18,7 +19,7 @@ BIN := $(VENV)/$(PROGRAMS)
 # Numba's disk cache does not notice an edit in another file, so the folder is named after a hash of all compiled sources.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell grep -lr "_jit import" src/widestable --include=*.py | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest coverage build lint check-workflows check-release format bench reproduce sbc clean
+.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest coverage build lint check-workflows check-release format bench reproduce evidence sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -127,6 +128,14 @@ PRESET ?= standard
 STUDIES ?=
 reproduce: $(VENV)/.experiments
 	$(BIN)/python -m studies.reproduction $(STUDIES) --preset $(PRESET)
+
+# Some competitors and data sets need R (Debian: r-base-core r-cran-tgp r-cran-mlbench r-cran-mass r-cran-boot); others run without.
+JOBS ?= 1
+evidence: $(VENV)/.experiments
+	$(BIN)/python -m studies.evidence run --jobs $(JOBS)
+	$(BIN)/python -m studies.evidence series --jobs $(JOBS)
+	$(BIN)/python -m studies.evidence export
+	$(BIN)/python -m studies.evidence page
 
 # Fewer simulations, or some kinds: make sbc SIMULATIONS=40 KINDS="sign gibbs"
 SIMULATIONS ?= 1000

@@ -5,4 +5,5 @@
     python -m studies.reproduction    # make reproduce
     python -m studies.calibration     # make sbc
     python -m studies.benchmarks      # make bench
+    python -m studies.evidence        # make evidence
 """

@@ -33,6 +33,7 @@ COLUMNS = (
     "longitude",
     "price_per_unit_area",
 )
+PLACE = ("latitude", "longitude")
 # Smallest and largest value of each column, as published.
 RANGES = (
     (2012.667, 2013.583),
@@ -61,14 +62,18 @@ class Table(NamedTuple):
     y: Floats
 
 
-def load_real_estate(folder: Folder = None, *, url: str = UCI_URL, cache: Folder = None) -> Table:
-    """Return latitude and longitude, (414, 2), and price per unit area, (414,), of houses in New Taipei City.
+def load_real_estate(
+    folder: Folder = None, *, columns: tuple[str, ...] = PLACE, url: str = UCI_URL, cache: Folder = None
+) -> Table:
+    """Return inputs, (414, d), and price per unit area, (414,), of houses in New Taipei City.
 
     Parameters
     ----------
     folder : str, path or None
         Folder that holds real_estate.csv; by default the environment variable WIDESTABLE_DATA. Without either, the
         archive is fetched from UCI once.
+    columns : tuple of str
+        The inputs: some of COLUMNS, by default latitude and longitude as in the paper.
     url : str
         Address of the archive.
     cache : str, path or None
@@ -92,7 +97,7 @@ def load_real_estate(folder: Folder = None, *, url: str = UCI_URL, cache: Folder
     else:
         table = _read_archive(_fetch(url, cache))
     _check_real_estate(table)
-    return Table(table[:, 4:6].copy(), table[:, 6].copy())
+    return Table(table[:, [COLUMNS.index(name) for name in columns]], table[:, 6].copy())
 
 
 def load_sp500(folder: Folder = None) -> Table:

@@ -16,6 +16,8 @@ NOISE_SD = 0.5
 N_TEST_SETS = 100
 N_SETS_AT_NEW_ROWS = 20
 FRIEDMAN_NOISE_SD = 1.0
+# Of Friedman's second and third function: a third of the s.d. of f.
+FRIEDMAN2_NOISE_SD, FRIEDMAN3_NOISE_SD = 125.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -313,9 +315,90 @@ def friedman(n: int, d: int, seed: int = 0, n_new: int = 0) -> Problem:
     return _with_new_rows(X, y, rng.random((n_new, d)), truth, FRIEDMAN_NOISE_SD, rng)
 
 
+def friedman2(n: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return Friedman's second function, the impedance of a circuit with four inputs, with noise of s.d. 125.
+
+    `f(x) = sqrt(x1**2 + (x2 x3 - 1 / (x2 x4))**2)` with x1 in (0, 100), x2 in (40 pi, 560 pi), x3 in (0, 1) and x4 in
+    (1, 11), all uniform.
+
+    Parameters
+    ----------
+    n, seed, n_new : int
+        As for `oblique`.
+
+    Examples
+    --------
+    >>> problem = friedman2(200, n_new=3)
+    >>> problem.X.shape, problem.y_new.shape
+    ((200, 4), (20, 3))
+    """
+    return _circuit(n, seed, n_new, lambda x1, reactance: np.hypot(x1, reactance), FRIEDMAN2_NOISE_SD)
+
+
+def friedman3(n: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return Friedman's third function, the phase `arctan((x2 x3 - 1 / (x2 x4)) / x1)`, with noise of s.d. 0.1.
+
+    Parameters
+    ----------
+    n, seed, n_new : int
+        As for `friedman2`.
+
+    Examples
+    --------
+    >>> float(np.abs(friedman3(200, n_new=3).f_new).max() < np.pi / 2)
+    1.0
+    """
+    return _circuit(n, seed, n_new, lambda x1, reactance: np.arctan2(reactance, x1), FRIEDMAN3_NOISE_SD)
+
+
+def _circuit(n: int, seed: int, n_new: int, of: Callable[[Floats, Floats], Floats], noise_sd: float) -> Problem:
+    rng = np.random.default_rng([seed, 4])
+    low, high = np.array([0.0, 40.0 * np.pi, 0.0, 1.0]), np.array([100.0, 560.0 * np.pi, 1.0, 11.0])
+
+    def truth(X: Floats) -> Floats:
+        return np.asarray(of(X[:, 0], X[:, 1] * X[:, 2] - 1.0 / (X[:, 1] * X[:, 3])))
+
+    X = rng.uniform(low, high, (n, 4))
+    y = truth(X) + noise_sd * rng.standard_normal(n)
+    return _with_new_rows(X, y, rng.uniform(low, high, (n_new, 4)), truth, noise_sd, rng)
+
+
+def changing_variance(n: int, seed: int = 0, n_new: int = 0) -> Problem:
+    """Return a sine with a jump of 3 in its middle, and noise whose s.d. rises from 0.1 to 1.
+
+    Parameters
+    ----------
+    n, seed, n_new : int
+        As for `oblique`; the one input is uniform on (0, 1).
+
+    Examples
+    --------
+    >>> problem = changing_variance(200, n_new=3)
+    >>> problem.X.shape, problem.y_new.shape
+    ((200, 1), (20, 3))
+    """
+    rng = np.random.default_rng([seed, 5])
+
+    def truth(X: Floats) -> Floats:
+        return np.asarray(np.sin(4.0 * np.pi * X[:, 0]) + 3.0 * (X[:, 0] > 0.5))
+
+    def noise_sd(X: Floats) -> Floats:
+        return 0.1 + 0.9 * X[:, 0]
+
+    X = rng.random((n, 1))
+    y = truth(X) + noise_sd(X) * rng.standard_normal(n)
+    X_new = rng.random((n_new, 1))
+    return _with_new_rows(X, y, X_new, truth, noise_sd(X_new), rng)
+
+
 def _with_new_rows(
-    X: Floats, y: Floats, X_new: Floats, truth: Callable[[Floats], Floats], noise_sd: float, rng: np.random.Generator
+    X: Floats,
+    y: Floats,
+    X_new: Floats,
+    truth: Callable[[Floats], Floats],
+    noise_sd: float | Floats,
+    rng: np.random.Generator,
 ) -> Problem:
-    """Add 20 test sets at the new rows."""
+    """Add 20 test sets at the new rows; the noise may have one s.d. per row."""
     f_new = truth(X_new)
     return Problem(X, y, X_new, f_new + noise_sd * rng.standard_normal((N_SETS_AT_NEW_ROWS, len(X_new))), f_new)

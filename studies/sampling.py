@@ -43,6 +43,7 @@ __all__ = [
     "each_draw",
     "fit",
     "low_rank_kernel",
+    "mixture_at",
     "observations_at",
     "start",
     "thinned",
@@ -291,6 +292,21 @@ def observations_at(posterior: Posterior, X_new: Floats, n_draws: int, rng: np.r
     chosen = np.minimum(chosen, weight.size - 1)
     y = mean[:, chosen] + sd[:, chosen] * rng.standard_normal((len(mean), n_draws))
     return unscale_outputs(y.T, posterior.data.scaling)
+
+
+def mixture_at(posterior: Posterior, X_new: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mixture of normals of a new observation at each new row: means and s.d., (k, m), and weights, (k,).
+
+    Parameters
+    ----------
+    posterior : Posterior
+        See `thinned`: each draw has one component, or eleven with outliers.
+    X_new : ndarray of shape (m, d)
+        Rows in the user's units.
+    """
+    mean, sd, weight = components.observed(posterior._source, posterior.scale_rows(X_new))
+    scaling = posterior.data.scaling
+    return unscale_outputs(mean.T, scaling), scaling.y_scale * sd.T, weight / weight.sum()
 
 
 def low_rank_kernel(data: TrainingData, n_landmarks: int) -> Floats:

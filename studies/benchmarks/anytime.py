@@ -8,17 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from studies.forecasts import crps, judge_mixing
-from studies.methods.running import N_CHAINS, Indices, Run
+from studies.methods.running import FEW, N_CHAINS, Run, advance_to
 from studies.problems import Problem
 from widestable.diagnostics import LEAST_DRAWS, MAX_RHAT, TARGET_ESS, convergence
-from widestable.inputs import check_training, spread_indices
 
 # A run is looked at after 1/4 s and then whenever its time has grown by a fifth: four times while it doubles.
 FIRST, RATIO = 0.25, 2.0**0.25
-# The shortest stretch: with many rows a few iterations of NUTS take minutes.
-FEW = 2
-# The engine stores f at no more rows; these are an even selection of those.
-MAX_STORED, MAX_JUDGED = 500, 200
 
 
 class Point(NamedTuple):
@@ -35,16 +30,6 @@ class Point(NamedTuple):
     def has_converged(self) -> bool:
         """Whether f has R-hat <= 1.01 and ESS >= 400 at every judged row."""
         return self.rhat <= MAX_RHAT and self.ess >= TARGET_ESS
-
-
-def judged_rows(problem: Problem) -> Indices:
-    """Return which training rows convergence is judged at: all distinct ones, or 200 that are spread over them."""
-    place = check_training(problem.X, problem.y).index
-    n_distinct = int(place.max()) + 1
-    stored = spread_indices(n_distinct, MAX_STORED)
-    judged = stored[spread_indices(stored.size, MAX_JUDGED)]
-    _, first = np.unique(place, return_index=True)
-    return np.asarray(first[judged])
 
 
 def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
@@ -76,7 +61,7 @@ def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
                 break
         if run.seconds >= budget:
             break
-        _advance_to(run, min(_next_time(run.seconds), budget))
+        advance_to(run, min(_next_time(run.seconds), budget))
     n_later = run.n_iterations - first[1]
     return {
         "curve": {name: [getattr(point, name) for point in points] for name in Point._fields},
@@ -106,10 +91,3 @@ def _next_time(seconds: float) -> float:
         return FIRST
     # A hair later, so that rounding does not return the same time.
     return float(FIRST * RATIO ** (math.floor(math.log(seconds / FIRST, RATIO) + 1e-9) + 1))
-
-
-def _advance_to(run: Run, goal: float) -> None:
-    """Advance until a time, in stretches as long as the seconds per iteration so far tell."""
-    while run.seconds < goal:
-        rate = max(run.seconds, 1e-6) / run.n_iterations
-        run.advance(max(FEW, math.ceil((goal - run.seconds) / rate)))

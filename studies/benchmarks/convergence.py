@@ -27,12 +27,12 @@ from threadpoolctl import threadpool_limits
 
 import widestable
 from studies.benchmarks import convergence_tables
-from studies.benchmarks.anytime import follow, judged_rows
+from studies.benchmarks.anytime import follow
 from studies.datasets import DataError, Table, cut, load_real_estate, load_sp500, random_rows, standardise
 from studies.methods.bart_runs import BartzRun, PymcRun, StochtreeRun
 from studies.methods.gaussian_process import GaussianProcessRun
 from studies.methods.ours import OurRun
-from studies.methods.running import Run
+from studies.methods.running import Run, judged_rows
 from studies.problems import FUNCTIONS, Problem, oblique, simulate, two_jumps_and_slope
 from studies.results import Kept
 from studies.runner import Piece, Result, plain, run_and_tell

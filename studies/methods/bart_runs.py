@@ -96,11 +96,14 @@ class _RecordedTrees:
 
     def quantiles(self) -> Floats:
         """Return quantiles of a new observation at LEVELS, (m, 100)."""
+        return quantiles_from(*self.at_new(), np.random.default_rng(self.n_iterations))
+
+    def at_new(self) -> tuple[Floats, Floats]:
+        """Return some draws of f at the new rows, (draws, chains, m), and of the noise s.d., (draws, chains)."""
         shown = spread(self._records.since_third(self.n_iterations))
         f = np.array([self._f_new(of_new) for _, of_new, _ in shown])
         noise_sd = np.array([noise for *_, noise in shown])
-        found = quantiles_from(f, noise_sd, np.random.default_rng(self.n_iterations))
-        return self._data.y_mean + self._data.y_scale * found
+        return self._data.y_mean + self._data.y_scale * f, self._data.y_scale * noise_sd
 
     def _f_new(self, of_new: Any) -> Floats:
         """Return f at the new rows, (chains, m), from what was recorded for that."""
@@ -180,7 +183,7 @@ class BartzRun(_RecordedTrees):
 class PymcRun(_RecordedTrees):
     """BART by pymc-bart, 50 trees by particle Gibbs, noise with a half-normal(1) prior by NUTS.
 
-    A step changes a tenth of the trees. The first 300 steps adapt and are dropped. The library sends the trees of every
+    A step changes a tenth of the trees. The first steps adapt and are dropped. The library sends the trees of every
     step to another process; here they are kept in this one. Its compiled parts take no seed, so draws differ from run
     to run.
 
@@ -190,10 +193,13 @@ class PymcRun(_RecordedTrees):
     rows : ndarray of int
         Training rows at which f is judged.
     seed : int
+    n_warm : int
+        Steps that adapt.
     """
 
-    def __init__(self, problem: Problem, rows: Indices, seed: int) -> None:
+    def __init__(self, problem: Problem, rows: Indices, seed: int, n_warm: int = N_WARM) -> None:
         super().__init__(problem, rows)
+        self._n_warm = n_warm
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about versions to come
             self._start(seed)
@@ -216,16 +222,16 @@ class PymcRun(_RecordedTrees):
         self._points = [model.initial_point() for _ in range(N_CHAINS)]
 
     def advance(self, n_iterations: int) -> None:
-        """Make steps; those after the first 300 without adaptation."""
+        """Make steps; those after the first `n_warm` without adaptation."""
         started = time.process_time()
         for _ in range(n_iterations):
-            if self.n_iterations == N_WARM:
+            if self.n_iterations == self._n_warm:
                 for step in self._steps:
                     step.stop_tuning()
             pairs = zip(self._steps, self._points, strict=True)
             self._points = [step.step(point)[0] for step, point in pairs]
             self.n_iterations += 1
-            if self.n_iterations > N_WARM:
+            if self.n_iterations > self._n_warm:
                 self._record()
         self.seconds += time.process_time() - started
 

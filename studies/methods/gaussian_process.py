@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from studies.forecasts import Forecast, Scaled, from_draws, from_normal, from_observations, scale
@@ -47,7 +49,14 @@ def gp_ml(
 
 
 def gp_ml_wide(
-    X: Floats, y: Floats, X_new: Floats, seed: int, *, n_restarts: int, smoothness: float | None = None
+    X: Floats,
+    y: Floats,
+    X_new: Floats,
+    seed: int,
+    *,
+    n_restarts: int,
+    smoothness: float | None = None,
+    limit: float | None = None,
 ) -> Forecast:
     """Do the same from starting points that suit many inputs.
 
@@ -59,12 +68,32 @@ def gp_ml_wide(
     ----------
     X, y, X_new, seed, n_restarts, smoothness
         As for `gp_ml`.
+    limit : float or None
+        Processor seconds after which no other start is made, and the search ends with the best parameters so far.
     """
+    deadline = math.inf if limit is None else time.process_time() + limit
     data, d, rng = scale(X, y, X_new), X.shape[1], np.random.default_rng([seed, 4])
     starts = [(np.full(d, np.sqrt(d)), 0.1)]
     starts += [(np.sqrt(d) * np.exp(rng.standard_normal(d)), 10.0 ** rng.uniform(-3.0, 0.0)) for _ in range(n_restarts)]
-    fits = [_fit_ml(data, *start, smoothness) for start in starts]
-    return data.undo(_predict_ml(max(fits, key=lambda gp: gp.log_marginal_likelihood_value_), data))
+    search = functools.partial(_maximise_until, deadline)
+    fits = [_fit_ml(data, *starts[0], smoothness, optimizer=search)]
+    for start in starts[1:]:
+        if time.process_time() < deadline:
+            fits.append(_fit_ml(data, *start, smoothness, optimizer=search))
+    best = max(fits, key=lambda gp: gp.log_marginal_likelihood_value_)
+    in_time = time.process_time() < deadline
+    return data.undo(replace(_predict_ml(best, data), info={"n_starts": len(fits), "in_time": in_time}))
+
+
+def _maximise_until(deadline: float, objective: Any, start: Floats, bounds: Floats) -> tuple[Floats, float]:
+    """Search as scikit-learn does, with L-BFGS, but stop between two steps when the time is over."""
+
+    def check(intermediate_result: Any) -> None:
+        if time.process_time() > deadline:
+            raise StopIteration
+
+    found = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", callback=check)
+    return found.x, found.fun
 
 
 def _fit_ml(data: Scaled, lengths: Floats, noise: float, smoothness: float | None, **settings: Any) -> Any:
@@ -234,11 +263,15 @@ class GaussianProcessRun:
 
     def quantiles(self) -> Floats:
         """Return quantiles of a new observation at LEVELS, (m, 100)."""
+        return quantiles_from(*self.at_new(), np.random.default_rng([self.n_iterations, 1]))
+
+    def at_new(self) -> tuple[Floats, Floats]:
+        """Return some draws of f at the new rows, (draws, m), and of the noise s.d., (draws,)."""
         shown = [draw for _, draws in spread(self._records.since_third(self.n_iterations)) for draw in draws]
         rng = np.random.default_rng(self.n_iterations)
         f = np.array([_draw_f(self._rows, self._data.X_new, draw, rng) for draw in shown])
-        found = quantiles_from(f, np.array([draw.noise for draw in shown]), rng)
-        return self._data.y_mean + self._data.y_scale * found
+        noise_sd = np.array([draw.noise for draw in shown])
+        return self._data.y_mean + self._data.y_scale * f, self._data.y_scale * noise_sd
 
 
 def _compile_steps(key: Any, start: Floats, arrays: tuple[Any, ...]) -> tuple[Any, Any]:

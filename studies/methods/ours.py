@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, from_draws, judge_mixing
+from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, Mixture, from_draws, judge_mixing
 from studies.methods.running import N_CHAINS, N_OBSERVED, N_SHOWN, Indices
 from studies.problems import Floats, Problem
-from studies.sampling import WARM_UP, compile_engine, draws_at, fit, observations_at, start, thinned
+from studies.sampling import WARM_UP, compile_engine, draws_at, fit, mixture_at, observations_at, start, thinned
 from widestable import Posterior
 from widestable.diagnostics import Convergence
 from widestable.exact import posterior_predictive
@@ -73,8 +73,9 @@ def regressor(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
     info |= {"relevance": model.relevance_, "sharpness": model.sharpness_}
     info |= {"mixing": {name: found._asdict() for name, found in mixing_by_part(posterior).items()}}
     split = LEVELS.size
-    n_iterations = len(posterior.sigma2) * n_sweeps
-    return Forecast(model.predict(X_new), quantiles[:, :split], quantiles[:, split:], None, n_iterations, info)
+    mixture = Mixture(*mixture_at(thinned(posterior, N_SHOWN), X_new))
+    forecast = Forecast(model.predict(X_new), quantiles[:, :split], quantiles[:, split:], info=info, mixture=mixture)
+    return replace(forecast, n_iterations=len(posterior.sigma2) * n_sweeps)
 
 
 class OurRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.forecasts import LEVELS
-from studies.problems import Floats
-from widestable.inputs import spread_indices
+from studies.problems import Floats, Problem
+from widestable.inputs import check_training, spread_indices
 
 Indices = NDArray[np.intp]
 
@@ -22,6 +23,10 @@ MAX_KEPT = 1536
 # Draws of each chain that make a forecast, and observations that are drawn from all of them together.
 N_SHOWN = 100
 N_OBSERVED = 4000
+# The shortest stretch: with many rows a few iterations of NUTS take minutes.
+FEW = 2
+# The engine stores f at no more rows; the judged ones are an even selection of those.
+MAX_STORED, MAX_JUDGED = 500, 200
 
 
 class Run(Protocol):
@@ -47,6 +52,30 @@ class Run(Protocol):
 
     def quantiles(self) -> Floats:
         """Return quantiles of a new observation at LEVELS, (m, 100), from the same draws."""
+
+
+class RunWithNoise(Run, Protocol):
+    """A run whose observations are f plus normal noise."""
+
+    def at_new(self) -> tuple[Floats, Floats]:
+        """Return an even selection of draws of f at the new rows, (..., m), and of the noise s.d., (...)."""
+
+
+def judged_rows(problem: Problem) -> Indices:
+    """Return which training rows convergence is judged at: all distinct ones, or 200 that are spread over them."""
+    place = check_training(problem.X, problem.y).index
+    n_distinct = int(place.max()) + 1
+    stored = spread_indices(n_distinct, MAX_STORED)
+    judged = stored[spread_indices(stored.size, MAX_JUDGED)]
+    _, first = np.unique(place, return_index=True)
+    return np.asarray(first[judged])
+
+
+def advance_to(run: Run, goal: float) -> None:
+    """Advance until a time, in stretches as long as the seconds per iteration so far tell."""
+    while run.seconds < goal:
+        rate = max(run.seconds, 1e-6) / run.n_iterations
+        run.advance(max(FEW, math.ceil((goal - run.seconds) / rate)))
 
 
 class Records:

@@ -11,12 +11,12 @@ from scipy.stats import norm
 
 from studies.benchmarks import convergence as study
 from studies.benchmarks import convergence_tables
-from studies.benchmarks.anytime import FEW, Point, follow, judged_rows
+from studies.benchmarks.anytime import Point, follow
 from studies.forecasts import LEVELS
 from studies.methods.bart_runs import BartzRun, PymcRun, StochtreeRun
 from studies.methods.gaussian_process import GaussianProcessRun
 from studies.methods.ours import OurRun
-from studies.methods.running import N_CHAINS, N_WARM, Records, quantiles_from
+from studies.methods.running import FEW, N_CHAINS, N_WARM, Records, judged_rows, quantiles_from
 from studies.problems import Floats, Problem, oblique, simulate, two_jumps_and_slope
 from studies.results import Kept
 from studies.runner import Piece, write

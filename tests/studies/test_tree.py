@@ -14,6 +14,7 @@ STUDIES = sorted((ROOT / "studies").rglob("*.py"))
 WITH_EXAMPLES = [path for path in STUDIES if ">>> " in path.read_text(encoding="utf-8")]
 # Optional libraries that take seconds to import.
 HEAVY = {"jax", "numpyro", "stochtree", "bartz", "equinox", "pymc", "pymc_bart", "pooch", "openpyxl"}
+HEAVY |= {"pyBayesPPR", "dgpsi", "ruptures", "Rbeast", "statsmodels"}
 
 
 def imported(path: Path, *, in_functions: bool = True) -> set[str]:
