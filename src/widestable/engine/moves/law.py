@@ -92,7 +92,7 @@ class Tried(NamedTuple):
 
 def sweeps_between(n: int) -> int:
     """Sweeps between two visits, which then take about half of the time: never a matter of the clock."""
-    return 8 if n <= 250 else 16 if n <= 600 else 32
+    return 16 if n <= 600 else 32
 
 
 def is_inferred(model: Model) -> bool:
