@@ -72,6 +72,16 @@ def _say_not_kept(error: Exception) -> None:
     )
 
 
+def polynomial(*coefficients: float) -> Any:
+    """Make a compiled polynomial, highest power first, written out so that loops over it can be vectorised."""
+    terms = "0.0"
+    for coefficient in coefficients:
+        terms = f"({terms}) * x + {coefficient!r}"
+    scope: dict[str, Any] = {}
+    exec(f"def value(x):\n    return {terms}", scope)
+    return inner_kernel(scope["value"])
+
+
 def by_reference(kind: type[tuple[Any, ...]]) -> Callable[[Any], Any]:
     """Make a compiled function that copies a NamedTuple into a structure passed by pointer.
 

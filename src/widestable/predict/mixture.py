@@ -14,17 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._jit import inner_kernel, kernel
+from .._jit import inner_kernel, kernel, summing_kernel
 from .._types import FloatArray
 from ..progress import row_bar
 from .components import Source, components, observed
+from .normal import FAR, bell, upper_tail
 
 # New rows computed together by one thread.
 BLOCK = 32
 # Nodes of the grid for the CRPS of one row (0.5 MB); beyond it, pairs of components.
 MAX_NODES = 65_536.0
-# Beyond this many standard deviations the normal distribution function is 0 or 1 to machine precision.
-FAR = 8.3
 # A quantile is found when its probability is right to this, or its value relative to itself.
 PROBABILITY_ERROR = 1e-14
 RELATIVE_ERROR = 1e-12
@@ -125,18 +124,18 @@ def _by_blocks(source: Source, X: FloatArray, fill: Fill, width: int, noise: boo
 # --- Distribution function and quantiles -----------------------------------------------------------------
 
 
-@inner_kernel
+@summing_kernel
 def distribution(mean, sd, weight, total_weight, r, x):
     """F(x) and its density at x, for the mixture in row r; a component without spread is a step."""
     total, density = 0.0, 0.0
     for i in range(mean.shape[1]):
         away = x - mean[r, i]
-        if away >= FAR * sd[r, i]:
-            total += weight[i]
-        elif away > -FAR * sd[r, i]:
-            z = away / sd[r, i]
-            total += weight[i] * (0.5 * math.erfc(-z * math.sqrt(0.5)))
-            density += weight[i] * (math.exp(-0.5 * z * z) / sd[r, i])
+        is_near = abs(away) < FAR * sd[r, i]
+        z = abs(away) / sd[r, i] if is_near else FAR
+        height = bell(z)
+        above = upper_tail(z, height) if is_near else 0.0
+        total += weight[i] * (above if away < 0.0 else 1.0 - above)
+        density += weight[i] * height / sd[r, i] if is_near else 0.0
     return total / total_weight, density / (total_weight * math.sqrt(2.0 * math.pi))
 
 
@@ -262,31 +261,38 @@ def first_node(x, value):
 
 
 @inner_kernel
+def add_component(x, mean, sd, weight, below, above):
+    """Add P(X < x) and P(X > x) of a component at nodes within its reach."""
+    for i in range(x.size):
+        z = (x[i] - mean) / sd
+        beyond = upper_tail(abs(z), bell(z))
+        below[i] += weight * (beyond if z < 0.0 else 1.0 - beyond)
+        above[i] += weight * (1.0 - beyond if z < 0.0 else beyond)
+
+
+@inner_kernel
 def half_gini_on_grid(mean, sd, weight, W, r, x, width):
     """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes x with their widths.
 
-    A component is evaluated at the nodes within its reach only; beyond it adds its weight, through a running sum of the
-    increments F.
+    Components that lie on one side of a node altogether are counted through running sums. F and 1 - F are summed apart,
+    so that both are accurate where they are small.
     """
-    F = np.zeros(x.size + 1)
+    n = x.size
+    below, above, ended, not_begun = np.zeros(n), np.zeros(n), np.zeros(n + 1), np.zeros(n + 1)
     for i in range(mean.shape[1]):
         begin = first_node(x, mean[r, i] - FAR * sd[r, i])
         end = first_node(x, mean[r, i] + FAR * sd[r, i])
-        last = 0.0
-        for node in range(begin, end):
-            value = 0.5 * math.erfc((mean[r, i] - x[node]) / sd[r, i] * math.sqrt(0.5))
-            F[node] += weight[i] * (value - last)
-            last = value
-        F[end] += weight[i] * (1.0 - last)
-    # From either end up to the median, so that small F and small 1 - F are sums of small numbers.
-    total, below, above, median = 0.0, 0.0, 0.0, 0
-    while median < x.size and below + F[median] / W <= 0.5:
-        below += F[median] / W
-        total += below * (1.0 - below) * width[median]
-        median += 1
-    for node in range(x.size - 1, median - 1, -1):
-        above += F[node + 1] / W
-        total += above * (1.0 - above) * width[node]
+        add_component(x[begin:end], mean[r, i], sd[r, i], weight[i], below[begin:end], above[begin:end])
+        ended[end] += weight[i]
+        not_begun[begin] += weight[i]
+    total, so_far = 0.0, 0.0
+    for node in range(n):
+        so_far += ended[node]
+        below[node] += so_far
+    so_far = 0.0
+    for node in range(n - 1, -1, -1):
+        so_far += not_begun[node + 1]
+        total += (below[node] / W) * ((above[node] + so_far) / W) * width[node]
     return total
 
 
