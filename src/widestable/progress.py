@@ -66,7 +66,7 @@ class BarReporter(Reporter):
     def tell(self, note: Callable[[], str]) -> None:
         text = note()
         with self._lock:
-            self._bar.update(self._task, note=text)
+            self._bar.update(self._task, note=text, visible=True)
 
 
 @contextmanager
@@ -119,9 +119,18 @@ def _bar(*columns: Any) -> Any:
 
 
 @contextmanager
-def compilation_told(progress: bool | None) -> Iterator[None]:
-    """Say so, where a bar would be shown, when the sampler has to be compiled first."""
-    with when_compiling(lambda: _say(progress, "Compiling the sampler", "about a minute, the first time only.")):
+def compilation_told(report: Reporter, progress: bool | None) -> Iterator[None]:
+    """Where a bar would be shown, say so when the sampler has to be compiled first, and how far that is."""
+    is_told = False
+
+    def tell(n_done: int, n_all: int) -> None:
+        nonlocal is_told
+        if not is_told:
+            is_told = True
+            _say(progress, "Compiling the sampler", "about a minute, the first time only.")
+        report.tell(lambda: f"compiling: {n_done} of {n_all} functions" if n_done < n_all else "")
+
+    with when_compiling(tell):
         yield
 
 
