@@ -111,7 +111,7 @@ def _processor_features() -> dict[str, bool]:
 # --- Shipped code ----------------------------------------------------------------------------------------
 
 
-def shipped_file(function: Callable[..., Any], signature: Any, folder: Path = FOLDER) -> Path:
+def shipped_file(function: Callable[..., Any], signature: Any, folder: Path) -> Path:
     """Where a wheel has the code of a function for these types of arguments."""
     arguments, _ = sigutils.normalize_signature(signature)
     digest = hashlib.sha256(str(arguments).encode()).hexdigest()
@@ -137,7 +137,7 @@ def read_shipped(function: Callable[..., Any], signature: Any, target: Any) -> A
     if why_not_shipped() is not None:
         return None
     try:
-        parts = pickle.loads(shipped_file(function, signature).read_bytes())
+        parts = pickle.loads(shipped_file(function, signature, FOLDER).read_bytes())
     except FileNotFoundError:
         return None
     return compiler.CompileResult._rebuild(target, *parts)
