@@ -78,10 +78,16 @@ def test_shipped_code_runs_without_the_compiler_and_without_a_folder(shipped: Pa
         ),
         (lambda folder, patch: change_label(folder, "surroundings", "Python", "cpython-38"), "for Python cpython-38"),
         (lambda folder, patch: change_label(folder, "surroundings", "platform", "vms VAX"), "for platform vms VAX"),
-        (lambda folder, patch: change_label(folder, "surroundings", "sources", "0"), "for sources with hash 0"),
+        (
+            lambda folder, patch: change_label(folder, "surroundings", "sources with hash", "0"),
+            "for sources with hash 0",
+        ),
         (lambda folder, patch: change_label(folder, "features", None, ["avx9000"]), "this processor lacks avx9000"),
-        (lambda folder, patch: patch.setattr(config, "CPU_NAME", "generic"), "NUMBA_CPU_NAME asks for another"),
-        (lambda folder, patch: patch.setattr(config, "BOUNDSCHECK", 1), "setting BOUNDSCHECK None, and here is 1"),
+        (
+            lambda folder, patch: patch.setattr(config, "CPU_NAME", "generic"),
+            "NUMBA_CPU_NAME or NUMBA_CPU_FEATURES asks",
+        ),
+        (lambda folder, patch: patch.setattr(config, "BOUNDSCHECK", 1), "numba is set otherwise: BOUNDSCHECK"),
         (lambda folder, patch: patch.setattr(_code_cache, "hash_sources", lambda: ""), "sources are not there"),
     ],
 )

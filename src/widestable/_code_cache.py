@@ -68,14 +68,14 @@ def settings() -> dict[str, str]:
 
 
 def surroundings() -> dict[str, str]:
-    """What must be the same where code is compiled and where it runs, except for the processor."""
+    """What must be the same where code is compiled and where it runs, besides processor and settings."""
     return {
         "Python": sys.implementation.cache_tag,
         "platform": f"{sys.platform} {platform.machine()}",
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
-        "sources": hash_sources(),
-    } | {f"numba's setting {name}": value for name, value in settings().items()}
+        "sources with hash": hash_sources(),
+    }
 
 
 @cache
@@ -87,17 +87,17 @@ def why_not_shipped() -> str | None:
         return "this installation has none"
     if not hash_sources():
         return "the sources are not there to compare with"
-    here = surroundings()
-    for name, value in label["surroundings"].items():
-        if here.get(name) != value:
-            return f"it is for {name} {value}, and here is {here.get(name)}".replace("sources", "sources with hash")
-    for name in ("CPU_NAME", "CPU_FEATURES"):
-        if getattr(config, name) is not None:
-            return f"NUMBA_{name} asks for another processor"
-    # The code would end the process with an illegal instruction.
+    for name, value in surroundings().items():
+        if label["surroundings"].get(name) != value:
+            return f"it is for {name} {label['surroundings'].get(name)}, and here is {value}"
+    # With one of these missing, the code would end the process with an illegal instruction.
     has = _processor_features()
-    missing = [name for name in label["features"] if not has.get(name)]
-    return f"this processor lacks {', '.join(missing)}" if missing else None
+    if missing := [name for name in label["features"] if not has.get(name)]:
+        return f"this processor lacks {', '.join(missing)}"
+    if config.CPU_NAME is not None or config.CPU_FEATURES is not None:
+        return "NUMBA_CPU_NAME or NUMBA_CPU_FEATURES asks for another processor"
+    changed = [name for name, value in settings().items() if label["settings"].get(name) != value]
+    return f"numba is set otherwise: {', '.join(changed)}" if changed else None
 
 
 def _processor_features() -> dict[str, bool]:
@@ -128,7 +128,7 @@ def write_shipped(function: Callable[..., Any], signature: Any, compiled: Any, f
 
 def write_label(folder: Path, processor: str, features: list[str]) -> None:
     """Say what the code in a folder was compiled for."""
-    label = {"processor": processor, "features": features, "surroundings": surroundings()}
+    label = {"processor": processor, "features": features, "surroundings": surroundings(), "settings": settings()}
     (folder / LABEL).write_text(json.dumps(label, indent=2) + "\n", encoding="utf-8")
 
 
