@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
 import subprocess
@@ -127,6 +128,16 @@ def test_only_the_job_that_publishes_may_do_more_than_read() -> None:
     publish = jobs("release.yml")["publish"]
     assert set(publish["needs"]) == {"tests", "build"}
     assert publish["environment"] == "release"
+
+
+def test_every_release_has_a_wheel_for_each_platform_and_python() -> None:
+    build = jobs("release.yml")["build"]
+    assert build["strategy"]["matrix"]["python"] == supported()
+    assert {name.split("-")[0] for name in build["strategy"]["matrix"]["os"]} == {"ubuntu", "macos", "windows"}
+    (download,) = [step for step in jobs("release.yml")["publish"]["steps"] if "pattern" in step.get("with", {})]
+    uploads = [step["with"]["name"] for step in build["steps"] if "if-no-files-found" in step.get("with", {})]
+    assert len(uploads) == 2
+    assert all(fnmatch.fnmatch(name, download["with"]["pattern"]) for name in uploads)
 
 
 def test_badges_name_workflows_that_exist() -> None:
