@@ -163,8 +163,8 @@ class _Nowhere(NullCache):  # type: ignore[misc]
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
-    def save_overload(self, signature: Any, data: Any) -> None:
-        raise OSError(self.reason)
+    def save_overload(self, sig: Any, data: Any) -> None:
+        _say_not_kept(self.reason)
 
 
 class CodeCache(NullCache):  # type: ignore[misc]
@@ -199,20 +199,20 @@ class CodeCache(NullCache):  # type: ignore[misc]
         try:
             self._kept.save_overload(sig, data)
         except OSError as error:
-            _say_not_kept(error)
+            _say_not_kept(str(error))
 
     def flush(self) -> None:
         """Forget what is on disk."""
         self._kept.flush()
 
 
-def _say_not_kept(error: Exception) -> None:
+def _say_not_kept(reason: str) -> None:
     if _said:
         return
-    _said.append(str(error))
+    _said.append(reason)
     warnings.warn(
         f"Compiled code cannot be kept on disk, so each new process compiles again, which takes about a minute "
-        f"({error}). Set NUMBA_CACHE_DIR to a folder that can be written.",
+        f"({reason}). Set NUMBA_CACHE_DIR to a folder that can be written.",
         RuntimeWarning,
         stacklevel=3,
     )
