@@ -52,7 +52,7 @@ entry, other = kernel(entry), kernel(other)
 @pytest.mark.parametrize(("progress", "expected"), [(True, True), (False, False), (None, False)])
 def test_where_a_bar_would_be_shown(progress: bool | None, expected: bool, capfd: pytest.CaptureFixture[str]) -> None:
     double = njit(lambda x: 2 * x)
-    with reporter(progress) as report, compilation_told(report, progress):
+    with reporter(progress) as report, compilation_told(report):
         double(1)
         double(np.ones(2))
         double(1)
