@@ -2,7 +2,9 @@
 #   make demo    fit an example, picture and report     make test       the quick tests
 #   make lint    ruff and mypy                          make test-slow  every test
 #   make bench   ratios of speed and mixing             make reproduce  the paper's tables and figures
-#   make build   wheel and sdist in dist/               make test-wheel the wheel in an empty environment
+#   make build   sdist and wheel without compiled code, in dist/
+#   make wheel   wheel with compiled code for this platform and Python, in dist/
+#   make test-wheel  both, in an empty environment
 #   make coverage  lines that the quick tests run       make check-workflows  the files in .github/ and their like
 #   make check-release TAG=v0.2.0  whether this tag may be published
 #   make test-lowest  the quick tests with the oldest supported dependencies
@@ -16,10 +18,8 @@ PYTHON ?= $(if $(filter Windows_NT,$(OS)),python,python3)
 VENV ?= .venv
 PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(PROGRAMS)
-# Numba's disk cache does not notice an edit in another file, so the folder is named after a hash of all compiled sources.
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache/$(shell grep -lr "_jit import" src/widestable --include=*.py | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest coverage build lint check-workflows check-release format bench reproduce evidence sbc clean
+.PHONY: help demo docs test test-statistical test-slow test-wheel test-lowest coverage build wheel lint check-workflows check-release format bench reproduce evidence sbc clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -42,15 +42,8 @@ $(VENV)/.docs: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable ".[report,docs]"
 	touch $@
 
-# The demo compiles into the folder where `widestable` will look later, unless the caller has chosen another. That folder is emptied
-# when compiled code has changed.
-DEFAULT_CACHE := $(if $(filter environment,$(origin NUMBA_CACHE_DIR)),,env -u NUMBA_CACHE_DIR)
-$(VENV)/.compiled: $(shell grep -lr "_jit import" src/widestable --include=*.py) | $(VENV)/.base
-	find src/widestable -name '*.nb[ic]' -delete
-	touch $@
-
-demo: $(VENV)/.base $(VENV)/.compiled
-	$(DEFAULT_CACHE) $(BIN)/python -m widestable demo
+demo: $(VENV)/.base
+	$(BIN)/python -m widestable demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
@@ -65,16 +58,20 @@ test-slow: $(VENV)/.experiments
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term --cov-report=html
 
-# Nothing older may stay in dist/: a release publishes the whole folder.
+# Nothing older may stay in dist/: a release publishes what is there.
 build: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
-test-wheel: build
+wheel: $(VENV)/.dev
+	rm -f dist/*-cp*.whl
+	WIDESTABLE_COMPILE=1 $(BIN)/python -m build --wheel --outdir dist .
+
+test-wheel: build wheel
 	WIDESTABLE_DIST="$(CURDIR)/dist" $(BIN)/python -m pytest -m slow tests/packaging
 
-# Installs the lower bounds in pyproject.toml. Old libraries use what newer ones deprecate, so those warnings are ignored. Numba's cache
-# must not be shared between versions of numba. To run some files only: make test-lowest TESTS=tests/cli
+# Installs the lower bounds in pyproject.toml. Old libraries use what newer ones deprecate, so those warnings are ignored. Two versions
+# of numba would overwrite each other's compiled code. To run some files only: make test-lowest TESTS=tests/cli
 LOWEST := $(VENV)-lowest
 TESTS ?=
 $(LOWEST)/.ready: pyproject.toml tools/lowest.py
@@ -83,7 +80,7 @@ $(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	$(LOWEST)/$(PROGRAMS)/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable ".[dev,report]"
 	touch $@
 
-test-lowest: export NUMBA_CACHE_DIR := $(NUMBA_CACHE_DIR)-lowest
+test-lowest: export NUMBA_CACHE_DIR ?= $(CURDIR)/$(LOWEST)/numba_cache
 test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/$(PROGRAMS)/python -m pytest -n 2 -W ignore::DeprecationWarning -W ignore::pytest.PytestDeprecationWarning $(TESTS)
 
@@ -144,4 +141,5 @@ sbc: $(VENV)/.dev
 	$(BIN)/python -m studies.calibration $(KINDS) --simulations $(SIMULATIONS)
 
 clean:
+	find src/widestable -name '*.nb[ic]' -delete
 	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache .coverage htmlcov dist docs/_build

@@ -1,4 +1,4 @@
-"""Fixtures for all tests, and a compile cache that notices edits in any compiled function."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_sources = (path.read_bytes() for path in sorted((ROOT / "src/widestable").rglob("*.py")))
-_digest = zlib.crc32(b"".join(source for source in _sources if b"_jit import" in source))
-# Set before numba is imported: its disk cache does not notice an edit in another file.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / f"{_digest:08x}"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Set before scipy is imported: scikit-learn's checks of array libraries need it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

@@ -1,33 +1,64 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numba import njit
 
-from widestable._jit import when_compiling
+from widestable import _code_cache
+from widestable._jit import inline_kernel, inner_kernel, kernel, when_compiling
 from widestable.progress import compilation_told, reporter, tell_preparation
 
 
-def test_a_compilation_is_told_once() -> None:
-    told = []
-    double = njit(lambda x: 2 * x)
-    with when_compiling(lambda: told.append(1)):
-        double(1)
-        double(np.ones(2))
-        double(1)
-    assert told == [1]
-    with when_compiling(lambda: told.append(2)):
-        double(1)
-    assert told == [1]
+def test_compilation_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry point that calls three functions, one of them twice and one inlined, beside one that calls nothing."""
+    scope: dict[str, Any] = {"kernel": kernel, "inner_kernel": inner_kernel, "inline_kernel": inline_kernel}
+    exec(PROGRAM, scope)
+    monkeypatch.setattr(_code_cache, "_said", ["code without a file cannot be kept"])
+    told: list[tuple[int, int]] = []
+    with when_compiling(lambda *counts: told.append(counts)):
+        scope["entry"](1.0)
+        assert told == [(0, 4), (0, 4), (0, 4), (1, 4), (2, 4), (3, 4)]
+        scope["other"](1.0)
+        assert told[-1] == (4, 4)
+        scope["entry"](2.0)
+    assert len(told) == 8
+
+
+PROGRAM = """
+@inner_kernel
+def leaf(x):
+    return x + 1.0
+
+@inner_kernel
+def branch(x):
+    return leaf(x) * 2.0
+
+@inline_kernel
+def part(x):
+    return leaf(x) - 1.0
+
+def entry(x):
+    return branch(x) + part(x)
+
+def other(x):
+    return x
+
+entry, other = kernel(entry), kernel(other)
+"""
 
 
 @pytest.mark.parametrize(("progress", "expected"), [(True, True), (False, False), (None, False)])
 def test_where_a_bar_would_be_shown(progress: bool | None, expected: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    with compilation_told(progress):
-        njit(lambda x: x + 1)(1)
+    double = njit(lambda x: 2 * x)
+    with reporter(progress) as report, compilation_told(report):
+        double(1)
+        double(np.ones(2))
+        double(1)
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert ("Compiling the sampler" in captured.err) == expected
+    assert captured.err.count("Compiling the sampler") == expected
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_command_lines_of_the_readme_run(tmp_path: Path, monkeypatch: pytest
 def test_readme_example_is_about_ten_lines() -> None:
     (example,) = blocks("README.md")
     assert len([line for line in example.splitlines() if line.strip()]) <= 11
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 100
 
 
 @pytest.mark.statistical

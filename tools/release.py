@@ -11,11 +11,11 @@ from pathlib import Path
 
 from widestable import __version__
 
-CHANGELOG = Path(__file__).resolve().parents[1] / "CHANGELOG.md"
+ROOT = Path(__file__).resolve().parents[1]
 RELEASED = re.compile(r"\d+\.\d+\.\d+(rc\d+)?")
 
 
-def problems(tag: str, version: str, changelog: str) -> list[str]:
+def problems(tag: str, version: str, changelog: str, citation: str) -> list[str]:
     """Return what speaks against publishing, one sentence each.
 
     Parameters
@@ -24,8 +24,8 @@ def problems(tag: str, version: str, changelog: str) -> list[str]:
         Such as "v0.2.0".
     version : str
         That of the package.
-    changelog : str
-        The text of CHANGELOG.md.
+    changelog, citation : str
+        The text of CHANGELOG.md and of CITATION.cff.
     """
     found = []
     if tag != f"v{version}":
@@ -34,9 +34,13 @@ def problems(tag: str, version: str, changelog: str) -> list[str]:
         found.append(f"Got the version {version!r}, expected one such as 0.2.0 or 0.2.0rc1: take off the suffix.")
     if f"\n## [{version}]" not in changelog:
         found.append(f"CHANGELOG.md has no section [{version}]: rename [Unreleased] and begin a new one above it.")
+    date = re.search(rf"^## \[{re.escape(version)}\] - (\S+)$", changelog, re.MULTILINE)
+    if f"\nversion: {version}\ndate-released: {date[1] if date else ''}" not in citation:
+        found.append(f"CITATION.cff has not the version {version} and its date in the changelog: set both.")
     return found
 
 
 if __name__ == "__main__":
-    if found := problems(sys.argv[1], __version__, CHANGELOG.read_text(encoding="utf-8")):
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff")]
+    if found := problems(sys.argv[1], __version__, *texts):
         sys.exit("\n".join(found))

@@ -6,7 +6,6 @@ structure of many (`by_reference`), and a `numpy.random.Generator`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +15,8 @@ from typing import Any, get_type_hints
 from numba import config, njit, types
 from numba.core import event
 from numba.experimental import structref
+
+from ._code_cache import CodeCache
 
 # Called from other compiled functions only: the cache of the caller holds its code already.
 inner_kernel = njit(nogil=True, error_model="numpy")
@@ -29,47 +30,14 @@ inline_kernel = njit(nogil=True, error_model="numpy", inline="always")
 summing_kernel = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 # No fastmath, no parallel (chains are the parallel unit), no signatures (compile on demand).
-_kept_kernel = njit(cache=True, nogil=True, error_model="numpy")
-
-# Warn once per process, not once per function.
-_said: list[str] = []
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile on demand and keep the code on disk; where that fails, keep it in memory only and warn."""
-    try:
-        compiled = _kept_kernel(function)
-    except RuntimeError as error:  # numba looks for a folder now, before anything is compiled
-        if "cannot cache" not in str(error):
-            raise
-        _say_not_kept(error)
-        return inner_kernel(function)
-    # The folder may fill up or become read-only later: the code in memory is good all the same.
-    if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        compiled._cache.save_overload = _forgiving(compiled._cache.save_overload)
+    """Compile on demand, unless the code is in the wheel or on disk already, and keep it on disk."""
+    compiled = inner_kernel(function)
+    if not config.DISABLE_JIT:
+        compiled._cache = CodeCache(function)
     return compiled
-
-
-def _forgiving(save: Callable[..., None]) -> Callable[..., None]:
-    def save_or_say(signature: Any, data: Any) -> None:
-        try:
-            save(signature, data)
-        except OSError as error:
-            _say_not_kept(error)
-
-    return save_or_say
-
-
-def _say_not_kept(error: Exception) -> None:
-    if _said:
-        return
-    _said.append(str(error))
-    warnings.warn(
-        f"Compiled code cannot be kept on disk, so each new process compiles again, which takes about a minute "
-        f"({error}). Set NUMBA_CACHE_DIR to a folder that can be written.",
-        RuntimeWarning,
-        stacklevel=3,
-    )
 
 
 def polynomial(*coefficients: float) -> Any:
@@ -113,23 +81,56 @@ def _structure(name: str, fields: tuple[str, ...]) -> Any:
     return structure
 
 
-class _Once(event.Listener):  # type: ignore[misc]
-    """Calls `tell` at the first compilation. Loading code from the cache on disk does not count."""
+# --- How far the compiler is -----------------------------------------------------------------------------
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.tell: Callable[[], None] | None = tell
+
+class _Counter(event.Listener):  # type: ignore[misc]
+    """Counts the functions that are compiled. Loading code from the wheel or from disk does not count."""
+
+    def __init__(self, tell: Callable[[int, int], None]) -> None:
+        self.tell = tell
+        self.expected: set[Any] = set()
+        self.done: set[Any] = set()
 
     def on_start(self, event: Any) -> None:
-        tell, self.tell = self.tell, None
-        if tell is not None:
-            tell()
+        function = event.data["dispatcher"]
+        if function not in self.expected:
+            self.expected |= {each for entry in _entries_beside(function) for each in _call_tree(entry)}
+        self._tell()
 
     def on_end(self, event: Any) -> None:
-        """Nothing to do."""
+        self.done.add(event.data["dispatcher"])
+        self._tell()
+
+    def _tell(self) -> None:
+        self.tell(len(self.done & self.expected), len(self.expected))
+
+
+def _entries_beside(function: Any) -> list[Any]:
+    """The entry points in the file of an entry point, itself included: most callers need all of them."""
+    if not isinstance(function._cache, CodeCache):
+        return []
+    return [value for value in function.py_func.__globals__.values() if _is_compiled(value, CodeCache)]
+
+
+def _call_tree(function: Any) -> set[Any]:
+    """The compiled functions that one calls, directly or not, and itself; not those that become part of others."""
+    found, ahead = set(), [function]
+    while ahead:
+        caller = ahead.pop()
+        found.add(caller)
+        scope = caller.py_func.__globals__
+        called = {scope[name] for name in caller.py_func.__code__.co_names if _is_compiled(scope.get(name))}
+        ahead += called - found
+    return {each for each in found if each.targetoptions.get("inline") != "always"}
+
+
+def _is_compiled(value: Any, cache: type = object) -> bool:
+    return hasattr(value, "py_func") and isinstance(value._cache, cache)
 
 
 @contextmanager
-def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once if anything is compiled inside: a first fit takes a minute that later ones do not."""
-    with event.install_listener("numba:compile", _Once(tell)):
+def when_compiling(tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Call `tell` with how many functions are compiled and how many there are, each time one begins or ends."""
+    with event.install_listener("numba:compile", _Counter(tell)):
         yield

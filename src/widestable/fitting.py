@@ -143,7 +143,7 @@ def run_rounds(
         if model.n_rest > 0:
             tell_preparation(data.y.size, progress)
         kernel = run.shared_kernel(model, sample.states[0].law)
-    with reporter(progress) as report, compilation_told(progress):
+    with reporter(progress) as report, compilation_told(report):
         setup = Setup(model, kernel, n_jobs, report)
         if max_time is not None:
             run.advance(replace(setup, report=Reporter()), sample.states[0], run.Todo(1, 1, False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.special import ndtr
@@ -29,6 +29,22 @@ class PredictMixin:
     unknown: str
     n_jobs: int | None
     progress: bool | None
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        *,
+        quantiles: Any = None,
+        interval: float | None = None,
+        return_std: Literal[False] = False,
+        noise: bool | None = None,
+    ) -> FloatArray: ...
+
+    @overload
+    def predict(
+        self, X: Any, *, return_std: Literal[True], noise: bool | None = None
+    ) -> tuple[FloatArray, FloatArray]: ...
 
     def predict(
         self,

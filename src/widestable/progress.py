@@ -40,6 +40,9 @@ class Reporter:
     def tell(self, note: Callable[[], str]) -> None:
         """Show a note, which is made only if someone sees it."""
 
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Reporter, ())
 
@@ -66,7 +69,10 @@ class BarReporter(Reporter):
     def tell(self, note: Callable[[], str]) -> None:
         text = note()
         with self._lock:
-            self._bar.update(self._task, note=text)
+            self._bar.update(self._task, note=text, visible=True)
+
+    def say(self, line: str) -> None:
+        self._bar.console.print(line)
 
 
 @contextmanager
@@ -119,20 +125,27 @@ def _bar(*columns: Any) -> Any:
 
 
 @contextmanager
-def compilation_told(progress: bool | None) -> Iterator[None]:
-    """Say so, where a bar would be shown, when the sampler has to be compiled first."""
-    with when_compiling(lambda: _say(progress, "Compiling the sampler", "about a minute, the first time only.")):
+def compilation_told(report: Reporter) -> Iterator[None]:
+    """Say so when the sampler has to be compiled first, and how far that is."""
+    is_told = False
+
+    def tell(n_done: int, n_all: int) -> None:
+        nonlocal is_told
+        if not is_told:
+            is_told = True
+            logger.info("Compiling the sampler")
+            report.say("Compiling the sampler: about a minute, the first time only.")
+        report.tell(lambda: f"compiling: {n_done} of {n_all} functions" if n_done < n_all else "")
+
+    with when_compiling(tell):
         yield
 
 
 def tell_preparation(n_rows: int, progress: bool | None) -> None:
     """Say so, where a bar would be shown, when decomposing the kernel of many rows takes a while."""
-    _say(progress, f"Decomposing the kernel of {n_rows:,} rows", "up to a minute on one processor.")
-
-
-def _say(progress: bool | None, what: str, how_long: str) -> None:
+    what = f"Decomposing the kernel of {n_rows:,} rows"
     logger.info(what)
     if wants_bar(progress):
         from rich.console import Console
 
-        Console(stderr=True).print(f"{what}: {how_long}")
+        Console(stderr=True).print(f"{what}: up to a minute on one processor.")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import pytest
 
 from tests.cli.commands import call, call_json, complaint
 from widestable import StableRegressor, __version__
+from widestable._code_cache import FOLDER
 from widestable.cli import info
 from widestable.cli.example import EXAMPLES
 from widestable.cli.tables import numbers, read_table
@@ -92,28 +92,41 @@ def test_info(line_run: Path) -> None:
     assert "pytest" not in machine  # those who work on the package know what they have
     assert machine["cores"] >= machine["usable cores"] >= 1
     assert all(re.fullmatch(r".+: \d+", pool) for pool in machine["threads"])
-    assert Path(machine["compile cache"]).is_relative_to(os.environ["NUMBA_CACHE_DIR"])
+    assert Path(machine["compile cache"]).is_dir()
     assert re.fullmatch(r"\d+ functions, [\d.]+ MiB", machine["compiled"])
+    assert (machine["compiled code"], machine["shipped code"]) == ("disk", "not used: this installation has none")
     about = call_json("info", line_run)
     assert (about["target"], about["inputs"], about["n_rows"]) == ("level", ["time"], 24)
     assert "level" in call("info", line_run).stdout
 
 
 @pytest.mark.parametrize(
-    ("stats", "place", "words"),
+    ("sampler", "reason", "expected", "words"),
     [
-        ({"stats": SimpleNamespace(cache_path="empty")}, "empty", "nothing yet: the first fit compiles"),
-        ({"stats": SimpleNamespace(cache_path=None)}, None, "set NUMBA_CACHE_DIR to a folder"),
-        ({}, None, "NUMBA_DISABLE_JIT is set"),
+        (
+            {"_cache": SimpleNamespace(cache_path="empty")},
+            "no",
+            ("disk", "empty"),
+            "nothing yet: the first fit compiles",
+        ),
+        ({"_cache": SimpleNamespace(cache_path=None)}, "no", ("memory", None), "set NUMBA_CACHE_DIR to a folder"),
+        ({"_cache": SimpleNamespace(cache_path=None)}, None, ("shipped", str(FOLDER)), ""),
+        ({}, "no", ("none", None), "NUMBA_DISABLE_JIT is set"),
     ],
 )
-def test_info_says_what_a_first_fit_has_to_expect(
-    stats: dict[str, Any], place: str | None, words: str, monkeypatch: pytest.MonkeyPatch
+def test_info_says_where_compiled_code_comes_from(
+    sampler: dict[str, Any],
+    reason: str | None,
+    expected: tuple[str, str | None],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(info, "sweep", SimpleNamespace(_make_sweeps=SimpleNamespace(**stats)))
+    monkeypatch.setattr(info, "sweep", SimpleNamespace(_make_sweeps=SimpleNamespace(**sampler)))
+    monkeypatch.setattr(info, "why_not_shipped", lambda: reason)
     machine = call_json("info")
-    assert machine["compile cache"] == place
+    assert (machine["compiled code"], machine["compile cache"]) == expected
     assert words in machine["compiled"]
+    assert machine["shipped code"] == ("fits" if reason is None else "not used: no")
 
 
 def test_a_table_goes_to_a_report_in_two_commands(line_run: Path, tmp_path: Path) -> None:

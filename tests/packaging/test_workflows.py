@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 import yaml
 
 from tools.release import problems
+from widestable.cli import runs
+from widestable.storage import archive
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -129,6 +132,16 @@ def test_only_the_job_that_publishes_may_do_more_than_read() -> None:
     assert publish["environment"] == "release"
 
 
+def test_every_release_has_a_wheel_for_each_platform_and_python() -> None:
+    build = jobs("release.yml")["build"]
+    assert build["strategy"]["matrix"]["python"] == supported()
+    assert {name.split("-")[0] for name in build["strategy"]["matrix"]["os"]} == {"ubuntu", "macos", "windows"}
+    (download,) = [step for step in jobs("release.yml")["publish"]["steps"] if "pattern" in step.get("with", {})]
+    uploads = [step["with"]["name"] for step in build["steps"] if "if-no-files-found" in step.get("with", {})]
+    assert len(uploads) == 2
+    assert all(fnmatch.fnmatch(name, download["with"]["pattern"]) for name in uploads)
+
+
 def test_badges_name_workflows_that_exist() -> None:
     badges = re.findall(r"actions/workflows/([\w.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert badges
@@ -146,9 +159,19 @@ def test_the_makefile_knows_where_programs_are(system: str, programs: str, tmp_p
 
 def test_a_tag_is_published_only_with_its_version_and_its_changes() -> None:
     changelog = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n"
-    assert problems("v0.2.0", "0.2.0", changelog) == []
-    (wrong_tag,) = problems("v0.3.0", "0.2.0", changelog)
+    citation = "title: widestable\nversion: 0.2.0\ndate-released: 2026-12-01\n"
+    assert problems("v0.2.0", "0.2.0", changelog, citation) == []
+    (wrong_tag,) = problems("v0.3.0", "0.2.0", changelog, citation)
     assert "expected 'v0.2.0'" in wrong_tag
-    (no_section,) = problems("v0.2.1", "0.2.1", changelog)
+    no_section, not_cited = problems("v0.2.1", "0.2.1", changelog, citation)
     assert "no section [0.2.1]" in no_section
-    assert "take off the suffix" in problems("v0.2.0.dev0", "0.2.0.dev0", changelog)[0]
+    assert "CITATION.cff has not the version 0.2.1" in not_cited
+    (other_date,) = problems("v0.2.0", "0.2.0", changelog, citation.replace("12-01", "11-30"))
+    assert "its date" in other_date
+    assert "take off the suffix" in problems("v0.2.0.dev0", "0.2.0.dev0", changelog, citation)[0]
+
+
+def test_the_page_on_versions_names_the_formats_of_files() -> None:
+    text = (ROOT / "docs/versioning.md").read_text(encoding="utf-8")
+    told = f"model files have format number {archive.VERSION}, and run folders (`run.json`) have number {runs.VERSION}"
+    assert told in text

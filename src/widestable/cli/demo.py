@@ -20,7 +20,7 @@ from widestable import StableRegressor
 from widestable._types import FloatArray
 from widestable.files import replacing
 from widestable.plots import COLORS, plot_band
-from widestable.progress import compilation_told
+from widestable.progress import compilation_told, reporter
 
 from .shell import Jobs, n_threads
 
@@ -64,7 +64,7 @@ def compile_first() -> None:
     """Compile the sampler, or load it from the cache, in a tiny fit, so that the times shown do not include that."""
     tiny = StableRegressor(n_chains=1, n_sweeps=24, random_state=0, progress=False)
     x = np.linspace(-1.0, 1.0, 5)
-    with compilation_told(None), warnings.catch_warnings():
+    with reporter(None) as report, compilation_told(report), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         tiny.fit(x[:, None], x).posterior_.crps(x[:, None], x)
         tiny.predict(x[:, None])

@@ -14,6 +14,7 @@ import threadpoolctl
 import typer
 
 from widestable import __version__
+from widestable._code_cache import FOLDER, why_not_shipped
 from widestable.engine import sweep
 
 from . import runs
@@ -25,7 +26,7 @@ Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder
 
 
 def info(run: Folder = None, as_json: Json = False) -> None:
-    """Show versions, threads and the compile cache; with a run folder, what the run holds.
+    """Show versions, threads and where compiled code comes from; with a run folder, what the run holds.
 
     Examples:
 
@@ -54,8 +55,7 @@ def _text(value: Any) -> str:
 def _versions() -> dict[str, Any]:
     """Versions of Python and of every library the package can use; None for those not installed."""
     found: dict[str, Any] = {"widestable": __version__, "python": platform.python_version()}
-    # llvmlite comes with numba and decides which processors are supported.
-    for library in ["llvmlite", *_dependencies(importlib.metadata.requires("widestable") or [])]:
+    for library in _dependencies(importlib.metadata.requires("widestable") or []):
         try:
             found[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
@@ -80,39 +80,45 @@ def _dependencies(requirements: list[str]) -> list[str]:
 
 
 def _machine() -> dict[str, Any]:
-    """Threads of the numerical libraries, cores of the machine and of this process, and the compile cache."""
+    """Threads of the numerical libraries, cores of the machine and of this process, and compiled code."""
     pools = [
         f"{pool['internal_api']} {pool['version'] or ''}".strip() + f": {pool['num_threads']}"
         for pool in threadpoolctl.threadpool_info()
     ]
-    folder = _compile_cache()
     return {
         "platform": platform.platform(),
         "threads": pools,
         "cores": os.cpu_count(),
         "usable cores": joblib.cpu_count(),
+    } | _compiled_code()
+
+
+def _compiled_code() -> dict[str, Any]:
+    """Which of three places compiled code comes from, the folder, and what to expect of a first fit."""
+    # The cache of the sampler stands for all: every package with compiled code has a folder of its own.
+    cache, reason = getattr(sweep._make_sweeps, "_cache", None), why_not_shipped()
+    if cache is None:
+        where, folder, words = "none", None, "nothing: NUMBA_DISABLE_JIT is set, so fits are slow"
+    elif reason is None:
+        where, folder, words = "shipped", FOLDER, _counted(FOLDER)
+    elif cache.cache_path is None:
+        remedy = "set NUMBA_CACHE_DIR to a folder that can be written"
+        where, folder, words = "memory", None, f"kept nowhere, so each process compiles again: {remedy}"
+    else:
+        where, folder = "disk", Path(cache.cache_path)
+        words = _counted(folder) or "nothing yet: the first fit compiles the sampler, which takes about a minute"
+    return {
+        "compiled code": where,
         "compile cache": None if folder is None else str(folder),
-        "compiled": _compiled(folder),
+        "compiled": words,
+        "shipped code": "fits" if reason is None else f"not used: {reason}",
     }
 
 
-def _compile_cache() -> Path | None:
-    """The folder of compiled code; None if no folder can be written or nothing is compiled."""
-    # The folder of the sampler stands for all: every package with compiled code has one of its own.
-    path = getattr(getattr(sweep._make_sweeps, "stats", None), "cache_path", None)
-    return None if path is None else Path(path)
-
-
-def _compiled(folder: Path | None) -> str:
-    """What the cache holds, or what to expect of a first fit, in words."""
-    if not hasattr(sweep._make_sweeps, "stats"):
-        return "nothing: NUMBA_DISABLE_JIT is set, so fits are slow"
-    if folder is None:
-        return "kept nowhere, so each process compiles again: set NUMBA_CACHE_DIR to a folder that can be written"
-    found = [path.stat().st_size for path in folder.glob("*.nbc")]
-    if not found:
-        return "nothing yet: the first fit compiles the sampler, which takes about a minute"
-    return f"{len(found)} functions, {sum(found) / 2**20:.1f} MiB"
+def _counted(folder: Path) -> str:
+    """How much compiled code a folder holds, in words; empty if none."""
+    sizes = [path.stat().st_size for path in folder.glob("*.nbc")]
+    return f"{len(sizes)} functions, {sum(sizes) / 2**20:.1f} MiB" if sizes else ""
 
 
 def _about(folder: Path) -> dict[str, Any]:
