@@ -47,6 +47,15 @@ def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         fits.fit(*fits.line_data())
 
 
+def test_chains_in_processes_have_the_draws_of_chains_in_threads() -> None:
+    X, y = fits.line_data()
+    model = StableRegressor(n_chains=2, n_sweeps=24, n_jobs=2, random_state=0, progress=False)
+    with parallel_config(backend="loky"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert same_draws(model, fits.fit(X, y, random_state=0, n_sweeps=24))
+
+
 @pytest.mark.slow
 def test_a_process_that_dies_is_told_and_whole_rounds_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tmp_path / "checkpoint.zip"

@@ -157,7 +157,7 @@ def run_round(setup: Setup, states: Sequence[State], todo: Todo) -> tuple[list[S
     """
     logger.debug("%d chains: %s", len(states), todo)
     backend, n_jobs = get_active_backend(prefer="threads")
-    if not backend.supports_sharedmem:
+    if not getattr(backend, "supports_sharedmem", False):  # some backends without shared memory do not say so
         jobs = (delayed(advance)(setup, state, todo) for state in states)
         return Parallel(n_jobs=setup.n_jobs, prefer="threads")(jobs), False
     n_at_once = backend.effective_n_jobs(n_jobs if setup.n_jobs is None else setup.n_jobs)
