@@ -52,8 +52,8 @@ def arcsine(apart, along):
     for coefficient in ARCTAN:
         total = total * z + coefficient
     part = (4.0 / math.pi) * y * total
-    K = -part if is_steep else 1.0 - part
-    return K if apart <= along else -K
+    K = (0.0 if is_steep else 1.0) - part
+    return K if apart <= along else 0.0 - K
 
 
 @inner_kernel

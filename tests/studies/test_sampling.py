@@ -59,10 +59,10 @@ def test_chains_are_those_of_the_regressor() -> None:
 def test_draws_at_rows_use_every_draw_of_an_inferred_law() -> None:
     """More laws than predictions would look at, each draw at its own: f at a training row is as stored."""
     X, y = np.array([[-1.0, 0.3], [0.0, 1.0], [0.5, -1.0], [2.0, 0.0]]), np.array([0.0, 0.1, 3.0, 3.2])
-    posterior = fit(X, y, 0, sharpness=None, relevance=None, n_chains=2, n_sweeps=900).posterior_
+    posterior = fit(X, y, 0, sharpness=None, relevance=None, n_chains=2, n_sweeps=1500).posterior_
     assert len(np.unique(posterior.relevance[0], axis=0)) > max_laws(4)
     few = thinned(posterior, 50)
-    np.testing.assert_array_equal(few.alpha, posterior.alpha[:, np.linspace(0, 599, 50).round().astype(int)])
+    np.testing.assert_array_equal(few.alpha, posterior.alpha[:, np.linspace(0, 999, 50).round().astype(int)])
     f = draws_at(few, X, np.random.default_rng(0))
     assert f.shape == (2, 50, 4)
     assert few.sample.n_draws == 50

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length
 
 from .._types import FloatArray, IntArray
 from .checks import check_noise_variance, check_outputs, check_weights, name_of
@@ -127,7 +126,12 @@ def check_training(
     """
     columns, rows = learn(X, missing)
     outputs = check_outputs(y, may_be_missing=missing != "error")
-    check_consistent_length(rows, outputs)
+    if len(rows) != outputs.size:
+        # The words of scikit-learn, and what to do.
+        sizes = f"[{len(rows)}, {outputs.size}]"
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {sizes}. Pass one output per row."
+        )
     weight = check_weights(sample_weight, len(rows))
     variance = None if noise_variance is None else check_noise_variance(noise_variance, len(rows))
     kept = (weight > 0.0) & ~np.isnan(rows).any(axis=1) & ~np.isnan(outputs)
