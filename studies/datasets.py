@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import zipfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +54,15 @@ CLOSES = {"2019-07-01": 2964.33, "2020-03-23": 2237.40, "2020-12-31": 3756.07, "
 
 class DataError(ValueError):
     """Data are absent or not what was published; the message says what to do."""
+
+
+def why_missing(make: Callable[[], object]) -> str:
+    """Return why data cannot be had, empty if they can."""
+    try:
+        make()
+    except DataError as missing:
+        return str(missing)
+    return ""
 
 
 class Table(NamedTuple):

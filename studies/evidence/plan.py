@@ -15,7 +15,7 @@ import numpy as np
 import widestable
 from studies.benchmarks.convergence import digest
 from studies.benchmarks.outlier_data import contaminated
-from studies.datasets import DataError
+from studies.datasets import why_missing
 from studies.evidence.data import REAL, split
 from studies.forecasts import Forecast
 from studies.methods import treed_gp
@@ -282,8 +282,4 @@ def n_rows(problem: str) -> int:
 
 def without_data(problem: str) -> str:
     """Return why the data of a problem cannot be had, empty if they can."""
-    try:
-        PROBLEMS[problem].make(0)
-    except DataError as missing:
-        return str(missing)
-    return ""
+    return why_missing(partial(PROBLEMS[problem].make, 0))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from studies.datasets import DataError
+from studies.datasets import why_missing
 from studies.evidence import changes
 from studies.evidence.data import nile, r_frame
 from studies.evidence.plan import OURS
@@ -180,11 +180,7 @@ def pieces() -> list[Piece]:
 
 def without_data(name: str) -> str:
     """Return why a series cannot be had, empty if it can."""
-    try:
-        SOURCES[name].make(0)
-    except DataError as missing:
-        return str(missing)
-    return ""
+    return why_missing(partial(SOURCES[name].make, 0))
 
 
 def run_piece(piece: Piece, data: Path | None) -> Result:
