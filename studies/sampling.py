@@ -53,6 +53,8 @@ __all__ = [
 N_ATOMS = 15.0
 PRIORS = model.Priors()
 WARM_UP = run.WARM_UP
+# Draws of each chain that runs followed over time keep.
+MAX_DRAWS = 8192
 
 
 def draw_spikes(n: int, rng: np.random.Generator) -> tuple[float, Floats]:
@@ -127,8 +129,11 @@ class Chains:
         return self._with(run.extend(sample, self.setup, n_sweeps))
 
     def forget(self) -> Chains:
-        """Drop early stretches and thin the draws, as a run until convergence does: the last two thirds are kept."""
-        return self._with(run._forget(self.at.sample))
+        """Drop early stretches, as a run until convergence does: the last two thirds are kept.
+
+        Draws are thinned later than there, because no effective sample size exceeds the number of draws by much.
+        """
+        return self._with(run.forget(self.at.sample, MAX_DRAWS))
 
     def run(self, n_sweeps: int) -> Chains:
         """Run as `StableRegressor(n_sweeps=...)` does, a third of it warm-up."""

@@ -34,9 +34,10 @@ PLANS = {
     "no reflected pairs": DEFAULT._replace(n_pair_reflections=0),
     "no reflections": DEFAULT._replace(n_reflections=0),
     "one rotation": DEFAULT._replace(n_rotations=1),
-    "eight rotations": DEFAULT._replace(n_rotations=8),
+    "twelve rotations": DEFAULT._replace(n_rotations=12),
+    "as many of every atom that matters": DEFAULT._replace(n_weak_rotations=DEFAULT.n_rotations),
     "few births": DEFAULT._replace(n_births=1),
-    "parameters twice": DEFAULT._replace(n_parameters=2),
+    "parameters once": DEFAULT._replace(n_parameters=1),
     "many pairs of scales": DEFAULT._replace(n_pairs=20),
     "many reflected pairs": DEFAULT._replace(n_pair_reflections=20),
 }

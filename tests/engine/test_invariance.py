@@ -110,6 +110,12 @@ SLIPS = {
         "if not accept(rng, log_ratio + log_gain_of_proposal(chain, work, k)):",
         "if False:",
     ),
+    "as many rotations as the hyperplane says": (
+        ATOMS,
+        "atom.py",
+        "elif is_strong(chain, k):",
+        "elif abs(chain.h[k, 0]) > abs(chain.h[k, 1]):",
+    ),
     "reflections without the sums of weights": (
         PAIRS,
         "pair_reflection.py",

@@ -285,9 +285,9 @@ def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_produc
     # Of 112 sweeps 80 are left without the first round; without the second, 64 would be less than two thirds.
     f = sample.chains[1].f[16:]
     monkeypatch.setattr(engine, "MAX_DRAWS", 40)
-    half = engine._forget(sample)
+    half = engine.forget(sample)
     monkeypatch.setattr(engine, "MAX_DRAWS", 20)
-    quarter, at_once = engine._forget(half), engine._forget(sample)
+    quarter, at_once = engine.forget(half), engine.forget(sample)
     assert_same(quarter, at_once)
     for kept, step in ((half, 2), (quarter, 4), (at_once, 4)):
         assert kept.thin == step

@@ -20,6 +20,8 @@ SUSPICIOUS = 1e-3
 LOST = 1e-24
 # An atom whose scale explains less than this part of the noise hardly matters.
 MATTERS = math.log(0.1)
+# An atom whose scale explains so many times the noise is tied to its place: a large turn is hardly ever accepted.
+TIED = math.log(20.0)
 
 
 # --- Which atoms matter ----------------------------------------------------------------------------------
@@ -32,9 +34,21 @@ def log_scale(chain, k):
 
 
 @inner_kernel
+def log_strength(chain, k):
+    """log of the scale of atom k beside the noise. Moves of hyperplanes leave both alone, so it may decide on them."""
+    return log_scale(chain, k) + math.log(chain.total_precision)
+
+
+@inner_kernel
 def is_large(chain, k):
-    """Whether atom k matters: its scale is large beside the noise. Moves of hyperplanes leave both alone."""
-    return log_scale(chain, k) + math.log(chain.total_precision) > MATTERS
+    """Whether atom k matters."""
+    return log_strength(chain, k) > MATTERS
+
+
+@inner_kernel
+def is_strong(chain, k):
+    """Whether atom k is tied to its place, so that it takes many small turns to move it."""
+    return log_strength(chain, k) > TIED
 
 
 @inner_kernel

@@ -279,7 +279,7 @@ def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAU
         sample = warm_up(sample, setup, n_warm)
     while not (sample.converged or sample.is_cut_short) and (length := _next_round(sample, max_sweeps)) >= sample.thin:
         setup.report.extend(None, "sampling")
-        sample = _judge(_forget(extend(sample, setup, length)), setup.model)
+        sample = _judge(forget(extend(sample, setup, length)), setup.model)
         yield sample
 
 
@@ -344,8 +344,8 @@ def _next_round(sample: Sample, max_sweeps: int) -> int:
     return min(length, left) // sample.thin * sample.thin
 
 
-def _forget(sample: Sample) -> Sample:
-    """Drop rounds before the last two thirds, and thin until at most 1024 draws per chain are left."""
+def forget(sample: Sample, max_draws: int = MAX_DRAWS) -> Sample:
+    """Drop rounds before the last two thirds, and thin until at most `max_draws` per chain are left."""
     rounds, thin = list(sample.rounds), sample.thin
     keep = [np.ones(r.n_draws, dtype=bool) for r in rounds]
     first = 0
@@ -353,7 +353,7 @@ def _forget(sample: Sample) -> Sample:
         keep[first][:] = False
         first += 1
     step = 1
-    while sum(r.n_draws // step for r in rounds[first:]) > MAX_DRAWS:
+    while sum(r.n_draws // step for r in rounds[first:]) > max_draws:
         step *= 2
     for part in keep[first:]:
         # The last draw of each group: thinning twice is then thinning once by the product.

@@ -34,9 +34,10 @@ class Plan(NamedTuple):
     n_parameters: int = 2  # rounds of alpha, nu and sigma2
     n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
-    n_rotations: int = 12  # of each atom that matters, per pass
-    n_smooth_rotations: int = 4  # the same for smooth units, where every rotation changes every row
-    n_reflections: int = 1  # likewise
+    n_rotations: int = 6  # of each strong atom, per pass and input beyond the first
+    n_weak_rotations: int = 2  # of each other atom that matters
+    n_smooth_rotations: int = 4  # of each atom that matters, with smooth units: every rotation changes every row
+    n_reflections: int = 1  # of each strong atom, and of each that matters with smooth units
     n_pairs: int = 8  # common scales of near-parallel atoms
     n_pair_reflections: int = 8  # two atoms reflected in the same rows
     n_spikes: int = 100  # observations that are drawn anew as outliers or not

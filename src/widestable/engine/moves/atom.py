@@ -7,12 +7,16 @@ import math
 from ..._jit import inline_kernel
 from ..chain import REFLECTION, ROTATION
 from ..kernel import project
-from ..loose import attach, detach, is_large
+from ..loose import attach, detach, is_large, is_strong
 from ..tree import has_tree
 from .accept import count
 from .reflection import reflect
 from .rotation import SMALL_TURN, largest_turn, rotate
 from .scale import update_scale
+
+# Strong atoms take a random walk of small turns, which is the longer the more directions there are. Their rotations are
+# multiplied by the number of inputs beyond the first, at most by this.
+MAX_FOLD = 6
 
 
 @inline_kernel
@@ -24,11 +28,15 @@ def update_atom(chain, model, plan, work, rng, k):
     if not has_tree(kernel):
         project(chain.h[k], kernel.Z, work.loose.projection)
     n_rotations, n_reflections = 1, 0
-    if is_large(chain, k):
-        n_rotations, n_reflections = plan.n_rotations, plan.n_reflections
-        if not math.isinf(kernel.sharpness):
-            n_rotations = plan.n_smooth_rotations
     largest = largest_turn(chain, k)
+    if not math.isinf(kernel.sharpness):
+        if is_large(chain, k):
+            n_rotations, n_reflections = plan.n_smooth_rotations, plan.n_reflections
+    elif is_strong(chain, k):
+        n_rotations = plan.n_rotations * min(max(kernel.Z.shape[1] - 2, 1), MAX_FOLD)
+        n_reflections = plan.n_reflections
+    elif is_large(chain, k):
+        n_rotations = plan.n_weak_rotations
     for r in range(n_rotations):
         # The first turn may be larger than what is accepted as a rule: an atom may have to leave a poor place.
         turn = max(largest, SMALL_TURN) if r == 0 else largest

@@ -6,7 +6,7 @@ import math
 
 from ..._jit import inner_kernel
 from ..kernel import project
-from ..loose import is_large, log_scale
+from ..loose import is_large, log_strength
 from ..tree import has_tree
 from .hyperplane import try_flips, try_hyperplane
 
@@ -29,8 +29,7 @@ def largest_turn(chain, k):
         return QUARTER_TURN
     if not math.isinf(chain.kernel.sharpness):
         return SMALL_TURN
-    log_strength = log_scale(chain, k) + math.log(chain.total_precision)
-    return min(QUARTER_TURN, TURN * math.exp(-log_strength) + ROWS / max(chain.kernel.Z.shape[0], 1))
+    return min(QUARTER_TURN, TURN * math.exp(-log_strength(chain, k)) + ROWS / max(chain.kernel.Z.shape[0], 1))
 
 
 @inner_kernel
