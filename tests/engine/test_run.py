@@ -276,18 +276,14 @@ def test_draws_are_put_together_as_they_were_cut(model: Model) -> None:
         np.testing.assert_array_equal(getattr(again, field.name), getattr(draws, field.name), err_msg=field.name)
 
 
-def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_product(
-    model: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_product(model: Model) -> None:
     sample = replace(warm_up(new_sample(model), Setup(model), 16), thin=1)
     for _ in range(6):
         sample = extend(sample, Setup(model), 16)
     # Of 112 sweeps 80 are left without the first round; without the second, 64 would be less than two thirds.
     f = sample.chains[1].f[16:]
-    monkeypatch.setattr(engine, "MAX_DRAWS", 40)
-    half = engine.forget(sample)
-    monkeypatch.setattr(engine, "MAX_DRAWS", 20)
-    quarter, at_once = engine.forget(half), engine.forget(sample)
+    half = engine.forget(sample, 40)
+    quarter, at_once = engine.forget(half, 20), engine.forget(sample, 20)
     assert_same(quarter, at_once)
     for kept, step in ((half, 2), (quarter, 4), (at_once, 4)):
         assert kept.thin == step

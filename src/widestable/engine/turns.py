@@ -79,13 +79,25 @@ def run_all(
     >>> run_all([lambda: 1, lambda: 2], 2, threading.Event())
     ([1, 2], False)
     """
+    # Work starts when all jobs are handed over: Ctrl-C in between has nothing to keep.
+    handed_over = threading.Event()
+
+    def run(job: Callable[[], Result]) -> Result:
+        handed_over.wait()
+        return job()
+
     with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(job) for job in jobs]
         try:
+            futures = [pool.submit(run, job) for job in jobs]
+            handed_over.set()
             return [future.result() for future in futures], False
         except KeyboardInterrupt:
             stopped.set()
+            if not handed_over.is_set():
+                raise
             return [future.result() for future in futures], True
         except BaseException:
             stopped.set()
             raise
+        finally:
+            handed_over.set()
