@@ -19,6 +19,8 @@ FACTOR = 4.0
 # Safe for colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_ACROSS = 4.0, 3.0, 4
+# Names of methods that fit above a panel.
+NAMES_PER_PANEL = 3
 
 
 def show_all(kept: Kept, budget: float) -> None:
@@ -117,7 +119,7 @@ def draw(kept: Kept, path: Path) -> None:
         panel.xaxis.set_minor_formatter("")
     for panel in panels[len(problems) :]:
         panel.set_axis_off()
-    figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=min(len(lines), 6) or 1)
+    figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=min(len(lines), NAMES_PER_PANEL * n_across) or 1)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
