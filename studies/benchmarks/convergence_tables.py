@@ -119,7 +119,9 @@ def draw(kept: Kept, path: Path) -> None:
         panel.xaxis.set_minor_formatter("")
     for panel in panels[len(problems) :]:
         panel.set_axis_off()
-    figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=min(len(lines), NAMES_PER_PANEL * n_across) or 1)
+    figure.legend(
+        lines.values(), lines.keys(), loc="outside upper center", ncols=min(len(lines), NAMES_PER_PANEL * n_across) or 1
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
