@@ -311,6 +311,16 @@ def test_the_page_without_results_is_the_list(tmp_path: Path) -> None:
     assert plan.RULE in text
 
 
+def test_the_page_compares_nothing_before_ours_has_been_run(tmp_path: Path) -> None:
+    planned = plan.pieces(["one_jump"], [A, "stochtree", "tgp"], 1)
+    frame = results({"stochtree": {"one_jump": 1.5}, "tgp": {"one_jump": 1.2}})
+    page.write_page(tmp_path / "evidence.md", frame, planned, table.read(tmp_path / "none.csv", series.LAYOUT))
+    text = (tmp_path / "evidence.md").read_text(encoding="utf-8")
+    assert "2 of 3 pieces have been run, all of other methods" in text
+    assert "## Scores" not in text
+    assert plan.RULE in text
+
+
 def test_the_page_in_the_repository_has_the_list_of_the_plan() -> None:
     text = (Path(__file__).parents[2] / "docs" / "evidence.md").read_text(encoding="utf-8")
     assert plan.RULE in text
