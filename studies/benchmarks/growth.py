@@ -23,7 +23,7 @@ from widestable import StableRegressor
 from widestable.diagnostics import convergence
 from widestable.inputs import spread_indices
 
-FEW = (250, 500, 1000)
+FEW = (250, 500, 1000, 2000)
 MANY = (1_000, 10_000, 100_000)
 LAW_SIZES = (300, 1_000, 2_000)
 N_SWEEPS = 60
