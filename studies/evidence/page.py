@@ -46,11 +46,10 @@ def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece], of_series:
         Results on series.
     """
     parts = [HEAD, _state(found, plan)]
-    has_ours = found["method"].isin(OURS).any()
     frame = table.complete(found, plan)
-    if has_ours and not frame.empty:
+    if _has_ours(found) and not frame.empty:
         parts += _results(frame, out.parent / "images" / PICTURE)
-    if has_ours:
+    if _has_ours(found):
         parts += ["## Failures and missing pieces", failures(found)]
         if missing := _missing(found, plan):
             parts.append(f"Not run, by method, with the number of the data set:\n\n{missing_in_words(missing)}")
@@ -63,17 +62,20 @@ def _state(found: pd.DataFrame, plan: Sequence[Piece]) -> str:
     """Return how much of the plan there is, what it took, and what is missing."""
     if found.empty:
         return "Nothing has been run yet: `python -m studies.evidence run`."
-    if not found["method"].isin(OURS).any():
-        text = (
-            f"{len(found)} of {len(plan)} pieces have been run, all of other methods. Tables follow when ours have been"
-        )
-        return f"{text} run, too: `python -m studies.evidence run`."
+    if not _has_ours(found):
+        text = f"{len(found)} of {len(plan)} pieces have been run, all of other methods."
+        return f"{text} Tables follow when ours have been run, too: `python -m studies.evidence run`."
     hours = found["cpu_seconds"].sum() / 3600.0
     text = f"{len(found)} of {len(plan)} pieces, {hours:.1f} core hours. {', '.join(pd.unique(found['versions']))}."
     if n_missing := len(_missing(found, plan)):
         text += f"\n\n**{n_missing} pieces are missing**; the section on failures names them. Tables are of those data "
         text += "sets on which every method that was run at all, and is planned there, has a result."
     return text
+
+
+def _has_ours(found: pd.DataFrame) -> bool:
+    """Whether there is anything to compare the other methods with."""
+    return bool(found["method"].isin(OURS).any())
 
 
 def _missing(found: pd.DataFrame, plan: Sequence[Piece]) -> list[Piece]:
