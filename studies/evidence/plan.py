@@ -40,7 +40,7 @@ from studies.problems import (
 from studies.runner import Piece
 
 STUDY = "evidence"
-# Processor seconds of each fit; ours has them as `max_time`, which is time on the clock of one thread.
+# Processor seconds of each fit; ours has them as `max_time`.
 LIMIT = 30.0
 # A fit that takes longer than this many limits has failed.
 TOO_LONG = 2.0

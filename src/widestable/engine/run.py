@@ -24,7 +24,7 @@ from .draws import ChainDraws, concatenate, make_buffers, pack
 from .kernel import Kernel, Law, make_kernel
 from .law_density import log_prior_of_law
 from .model import Model
-from .moves.law import is_inferred, nothing_learned, sweeps_between, update_law
+from .moves.law import is_inferred, nothing_learned, settle, sweeps_between, update_law
 from .sweep import Plan, make_sweeps, rebuild
 from .turns import Turns, run_all
 
@@ -181,7 +181,7 @@ def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
     work = make_work(model, chain.kernel)
     chain = rebuild(chain, model, work)
     learned = nothing_learned(tuning) if adapt else None
-    visit = sweeps_between(model.row_y.size) if is_inferred(model) else n_sweeps
+    visit = sweeps_between(model.row_y.size, adapt) if is_inferred(model) else n_sweeps
     done, size, parts = 0, 1, []
     while done < n_sweeps and not setup.report.stopped.is_set():
         if done >= n_least and time.time() > setup.deadline:
@@ -202,6 +202,8 @@ def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
             seconds = time.perf_counter() - started
         setup.report.advance(size)
         size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))))
+    if learned is not None:
+        tuning = settle(tuning, learned)
     return Stretch(state_of(chain, law, tuning, rng), concatenate(parts) if thin and parts else None, done)
 
 

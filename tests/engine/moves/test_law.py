@@ -13,7 +13,7 @@ from tests import twins
 from tests.checks import check_p_value
 from tests.engine.chains import some_chain, some_data
 from tests.engine.invariance import NOTHING, Case, p_values
-from widestable.engine.chain import make_chain, new_state
+from widestable.engine.chain import make_chain, new_state, new_tuning
 from widestable.engine.kernel import Law
 from widestable.engine.law import LOG_SHARPNESS_HIGH, LOG_SHARPNESS_LOW
 from widestable.engine.law_density import (
@@ -29,7 +29,7 @@ from widestable.engine.law_density import (
     slope_of_log_stretch,
     to_free,
 )
-from widestable.engine.moves.law import nothing_learned, update_law
+from widestable.engine.moves.law import OF_STEPS, Tried, _learn, nothing_learned, settle, update_law
 from widestable.engine.sweep import rebuild
 from widestable.network import arcsine_kernel, unit_patterns
 from widestable.stable import log_remainder, log_scale_of_mark
@@ -249,3 +249,22 @@ def test_steps_far_too_long_do_no_harm(rng: np.random.Generator) -> None:
         chain, law, steps, _ = update_law(chain, model, work, law, tuning, rng, nothing_learned(tuning))
         assert np.all(np.isfinite(steps.log_step))
     assert math.log(0.1) <= math.log(law.sharpness) <= math.log(1000.0)
+
+
+def test_settled_steps_are_steadier_than_single_ones(rng: np.random.Generator) -> None:
+    """A step is accepted with probability exp(-step), or not at all: the rate wanted, 0.35, is a log step near 0.05."""
+    tuning = new_tuning(2)
+    last, settled = [], []
+    for _ in range(40):
+        now, learned = tuning, nothing_learned(tuning)
+        for _ in range(60):
+            accepted = rng.random() < math.exp(-math.exp(now.log_step[0]))
+            now, learned = _learn(
+                now, learned, Tried(Place(Law(np.ones(2), 1.0), 0.0, 0.0, 1.0, np.ones((1, 3))), 0, accepted)
+            )
+        last.append(now.log_step[0])
+        settled.append(settle(now, learned).log_step[0])
+    wanted = math.log(-math.log(OF_STEPS))
+    assert np.mean(settled) == pytest.approx(wanted, abs=0.25)
+    assert np.std(settled) < 0.7 * np.std(last)
+    assert np.all(settle(now, learned).log_step[1:] == tuning.log_step[1:])

@@ -73,12 +73,19 @@ class Learned(NamedTuple):
     """
 
     n: FloatArray  # (step sizes,) proposals with each
+    mean_log_step: FloatArray  # (step sizes,) of the later proposals: single ones go up and down by chance
     precision: FloatArray  # (kinds of path, d + 4, d + 4)
 
 
 def nothing_learned(tuning: Tuning) -> Learned:
     """Before the first proposal."""
-    return Learned(np.zeros(tuning.log_step.size), np.linalg.inv(tuning.covariance).astype(np.float64, copy=False))
+    precision = np.linalg.inv(tuning.covariance).astype(np.float64, copy=False)
+    return Learned(np.zeros(tuning.log_step.size), tuning.log_step.copy(), precision)
+
+
+def settle(tuning: Tuning, learned: Learned) -> Tuning:
+    """What to propose by after warm-up."""
+    return tuning._replace(log_step=learned.mean_log_step)
 
 
 class Tried(NamedTuple):
@@ -90,9 +97,13 @@ class Tried(NamedTuple):
     gradients: FloatArray = np.empty((0, 0))  # (m, d + 4) those along a path
 
 
-def sweeps_between(n: int) -> int:
-    """Sweeps between two visits, which then take about half of the time: never a matter of the clock."""
-    return 16 if n <= 600 else 32
+def sweeps_between(n: int, adapt: bool) -> int:
+    """Sweeps between two visits, which then take about half of the time: never a matter of the clock.
+
+    Warm-up visits twice as often, because there is much to learn from few visits.
+    """
+    usual = 16 if n <= 600 else 32
+    return usual // 2 if adapt else usual
 
 
 def is_inferred(model: Model) -> bool:
@@ -163,23 +174,25 @@ def _all_active(model: Model) -> IntArray:
 
 def _learn(tuning: Tuning, learned: Learned, tried: Tried) -> tuple[Tuning, Learned]:
     """Steer one step size towards its acceptance rate, and learn the scales of a kind of path."""
-    log_step, n = tuning.log_step.copy(), learned.n.copy()
+    log_step, n, mean_log_step = tuning.log_step.copy(), learned.n.copy(), learned.mean_log_step.copy()
     n[tried.step] += 1.0
     target = OF_PATHS if len(tried.gradients) else OF_STEPS
     log_step[tried.step] += 2.0 / (1.0 + 0.2 * n[tried.step]) ** 0.6 * (tried.probability - target)
+    mean_log_step[tried.step] += n[tried.step] ** -0.75 * (log_step[tried.step] - mean_log_step[tried.step])
+    learned = learned._replace(n=n, mean_log_step=mean_log_step)
     if not len(tried.gradients):
-        return tuning._replace(log_step=log_step), learned._replace(n=n)
+        return tuning._replace(log_step=log_step), learned
     precision, covariance = learned.precision.copy(), tuning.covariance.copy()
     p, count = precision.shape[1], n[tried.step]
     here = tried.gradients.T @ tried.gradients / len(tried.gradients)
-    precision[tried.step] += max(1.0 / (FIRST_COUNT + count), LEAST_WEIGHT) * (here - precision[tried.step])
+    precision[tried.step] += max(2.0 / (FIRST_COUNT + count), LEAST_WEIGHT) * (here - precision[tried.step])
     # Few paths say little about correlations.
     trust = count / (count + 0.5 * p)
     diagonal = np.diag(np.diag(precision[tried.step]))
     covariance[tried.step] = np.linalg.inv(
         trust * precision[tried.step] + (1.0 - trust) * diagonal + LEAST_PRECISION * np.eye(p)
     )
-    return Tuning(log_step, covariance), Learned(n, precision)
+    return Tuning(log_step, covariance), learned._replace(precision=precision)
 
 
 # --- A path along the gradient ---------------------------------------------------------------------------
