@@ -14,6 +14,8 @@ from .inputs import MISSING, UNKNOWN, TrainingData
 
 __all__ = ["check_count", "check_coverage", "check_parameters", "check_probabilities", "check_units"]
 
+# The model of the paper.
+PAPER: dict[str, Any] = {"sharpness": math.inf, "relevance": "equal", "noise": "normal"}
 # A third of the sweeps is warm-up, and fewer than 8 draws say nothing about convergence.
 LEAST_SWEEPS = 12
 # Matrices of this order take gigabytes.

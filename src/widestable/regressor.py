@@ -19,7 +19,7 @@ from .engine.run import Sample, Setup
 from .inputs import check_training
 from .jumps import Jumps
 from .outliers import Outliers, find_outliers
-from .parameters import check_count, check_known_noise, check_parameters, check_probability, check_units
+from .parameters import PAPER, check_count, check_known_noise, check_parameters, check_probability, check_units
 from .posterior import Posterior
 from .predictions import PredictMixin
 
@@ -112,6 +112,8 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     {'x1': 1.0}
     >>> len(model.outliers())
     0
+    >>> StableRegressor.paper().sharpness  # the model of the paper, whatever the defaults are
+    inf
     >>> model.continue_sampling(200).posterior_.n_sweeps > 200
     True
     >>> import tempfile
@@ -162,6 +164,21 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Return an estimator with the model of the paper: sign units, equal relevance and normal noise.
+
+        Parameters
+        ----------
+        **parameters : Any
+            All other parameters.
+
+        Returns
+        -------
+        StableRegressor
+        """
+        return cls(**PAPER, **parameters)
 
     # --- Fitting -----------------------------------------------------------------------------------------
 

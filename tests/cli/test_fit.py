@@ -12,6 +12,7 @@ import pytest
 from tests.cli.commands import SHORT, call, call_json, complaint, write_line, write_plane
 from widestable import StableRegressor, storage
 from widestable.cli import runs
+from widestable.parameters import PAPER
 
 
 def test_inputs_default_to_all_other_columns_of_numbers(line_run: Path) -> None:
@@ -50,6 +51,18 @@ def test_each_chain_has_a_thread_unless_told_otherwise(
         "fit", write_line(tmp_path / "data.csv"), "--target", "level", "--out", tmp_path / "run", "--chains", 2, *given
     )
     assert seen[0]["n_jobs"] == expected
+
+
+def test_the_model_of_the_paper_is_one_word(tmp_path: Path) -> None:
+    data = write_line(tmp_path / "data.csv")
+    call("fit", data, "--target", "level", "--out", tmp_path / "run", *SHORT, "--paper")
+    model = StableRegressor.load(tmp_path / "run" / "model.zip")
+    expected = StableRegressor.paper().get_params()
+    assert {name: model.get_params()[name] for name in PAPER} == {name: expected[name] for name in PAPER}
+    both = ("--paper", "--noise", "outliers")
+    result = call("fit", data, "--target", "level", "--out", tmp_path / "other", *both, code=2)
+    assert "Got --paper and --noise, expected one of them" in complaint(result)
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_run_is_what_python_gives(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,7 +16,7 @@ from widestable import Posterior, StableRegressor
 from widestable._types import FloatArray
 from widestable.inputs import CATEGORY, DATE, Columns
 from widestable.inputs.columns import learn
-from widestable.parameters import check_number_of_relevances, check_parameters
+from widestable.parameters import PAPER, check_number_of_relevances, check_parameters
 from widestable.report import judge
 
 from . import runs
@@ -77,7 +78,12 @@ Relevance = Annotated[
     ),
 ]
 Noise = Annotated[
-    str, typer.Option(metavar="NAME", help="normal, or outliers where a few observations may be far off.")
+    str | None,
+    typer.Option(metavar="NAME", help="normal (the default), or outliers where a few observations may be far off."),
+]
+Paper = Annotated[
+    bool,
+    typer.Option("--paper", help="The model of the paper: --sharpness inf --relevance equal --noise normal.", **FLAG),
 ]
 Atoms = Annotated[float, typer.Option(help="Expected number of units followed one by one.")]
 Standardize = Annotated[bool, typer.Option(help="Rescale the columns to mean 0 and s.d. 1 for the fit.", **FLAG)]
@@ -108,7 +114,8 @@ def fit(
     sigma2: Sigma2 = None,
     sharpness: Sharpness = None,
     relevance: Relevance = None,
-    noise: Noise = "normal",
+    noise: Noise = None,
+    paper: Paper = False,
     atoms: Atoms = 15.0,
     standardize: Standardize = True,
     chains: Chains = 4,
@@ -150,13 +157,10 @@ def fit(
         if absent := [name for name, value in given.items() if value is None]:
             raise typer.BadParameter(f"{absent[0]} is missing: widestable fit DATA --target COLUMN --out RUN.")
         parameters: dict[str, Any] = {
-            "alpha": alpha, "nu": nu, "sigma2": sigma2, "noise": noise, "n_atoms": atoms, "standardize": standardize,
+            "alpha": alpha, "nu": nu, "sigma2": sigma2, "n_atoms": atoms, "standardize": standardize,
             "missing": missing, "n_chains": chains, "n_sweeps": sweeps, "max_sweeps": max_sweeps, "random_state": seed,
         }  # fmt: skip
-        if sharpness is not None:
-            parameters["sharpness"] = _sharpness(sharpness)
-        if relevance is not None:
-            parameters["relevance"] = _relevance(relevance)
+        parameters |= _model(sharpness, relevance, noise, paper)
         # Check before the folder is made, so that a wrong parameter leaves nothing behind.
         check_parameters(parameters | {"n_jobs": jobs, "max_time": max_time})
         request = runs.Request(cast(str, target), tuple(inputs or ()), weight, missing, tuple(category or ()))
@@ -183,6 +187,18 @@ def fit(
         raise typer.Exit(INTERRUPTED)
     if strict and not summary["converged"]:
         raise typer.Exit(NOT_CONVERGED)
+
+
+def _model(sharpness: str | None, relevance: str | None, noise: str | None, paper: bool) -> dict[str, Any]:
+    """Units, relevance and noise as far as they were asked for; the estimator has defaults for the rest."""
+    given = {"sharpness": sharpness, "relevance": relevance, "noise": noise}
+    given = {name: text for name, text in given.items() if text is not None}
+    if paper:
+        if given:
+            raise typer.BadParameter(f"Got --paper and --{next(iter(given))}, expected one of them: leave out --paper.")
+        return PAPER
+    read: dict[str, Callable[[str], Any]] = {"sharpness": _sharpness, "relevance": _relevance, "noise": str}
+    return {name: read[name](text) for name, text in given.items()}
 
 
 def _sharpness(text: str) -> float | None:
