@@ -191,8 +191,8 @@ def fit(
 
 def _model(sharpness: str | None, relevance: str | None, noise: str | None, paper: bool) -> dict[str, Any]:
     """Units, relevance and noise as far as they were asked for; the estimator has defaults for the rest."""
-    given = {"sharpness": sharpness, "relevance": relevance, "noise": noise}
-    given = {name: text for name, text in given.items() if text is not None}
+    texts = {"sharpness": sharpness, "relevance": relevance, "noise": noise}
+    given = {name: text for name, text in texts.items() if text is not None}
     if paper:
         if given:
             raise typer.BadParameter(f"Got --paper and --{next(iter(given))}, expected one of them: leave out --paper.")
