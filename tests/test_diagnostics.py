@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widestable.diagnostics import (
     BLOCK,
     Convergence,
+    Standard,
     convergence,
     ess,
     has_converged,
@@ -57,10 +58,10 @@ def test_short_chains_are_refused() -> None:
 
 def test_one_bad_quantity_among_many_is_found_and_looked_at_first(rng: np.random.Generator) -> None:
     draws = rng.standard_normal((4, 500, 3 * BLOCK))
-    good, order = has_converged(draws, np.arange(3 * BLOCK))
+    good, order = has_converged(draws, np.arange(3 * BLOCK), Standard.of(3 * BLOCK))
     assert good
     draws[0, :, 40] += 2.0
-    good, order = has_converged(draws, order)
+    good, order = has_converged(draws, order, Standard.of(3 * BLOCK))
     assert not good
     assert order[0] == 40
     assert sorted(order) == list(range(3 * BLOCK))
@@ -77,6 +78,20 @@ def test_no_warning_when_converged() -> None:
         warnings.simplefilter("always")
         warn_unless_converged(["alpha"], Convergence(np.array([1.005]), np.array([401.0])), 4, "Do this.")
     assert caught == []
+
+
+def test_some_quantities_are_held_to_less() -> None:
+    """The first may have an R-hat of 1.05 and a quarter of the effective sample size."""
+    standard = Standard(np.array([1.05, 1.01]), np.array([0.25, 1.0]))
+    good = Convergence(np.array([1.04, 1.005]), np.array([120.0, 410.0]), standard)
+    assert not good.are_bad.any()
+    assert good._replace(standard=None).are_bad.tolist() == [True, False]
+    assert missing_part(good) < 0.0
+    assert (good.worst, good.slowest) == (0, 1)
+    bad = good._replace(rhat=np.array([1.06, 1.005]), ess=np.array([90.0, 500.0]))
+    assert missing_part(bad) == pytest.approx(0.2)
+    with pytest.warns(ConvergenceWarning, match=r"r is 1\.060 \(should be at most 1\.05\).*of r is 90.*100 in all"):
+        warn_unless_converged(["r", "f"], bad, 4, "Do this.")
 
 
 def test_more_sweeps_are_needed_in_proportion_to_what_is_missing() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 from tests.checks import check_cdf
 from tests.fits import fit, line, slow_quantile
 from widestable import StableRegressor
-from widestable.engine.run import quantities
+from widestable.engine.watched import quantities
 from widestable.predict.components import components, observed
 
 ROWS = [12, 40]
@@ -46,7 +46,7 @@ def test_convergence_is_judged_by_the_number_of_outliers_too() -> None:
     posterior = outliers().posterior_
     place = posterior.names.index("number of outliers")
     assert posterior.names[place + 1].startswith("f at row ")
-    watched = quantities(posterior.sample, posterior.model)
+    watched = quantities(posterior.chains, posterior.model)
     assert watched.shape[2] == len(posterior.names)
     np.testing.assert_array_equal(watched[:, :, place], posterior.n_outliers)
     assert posterior.n_outliers.sum() == sum(draws.spike.size for draws in posterior.chains) > 0
@@ -56,7 +56,7 @@ def test_convergence_is_judged_by_the_number_of_outliers_too() -> None:
     # With normal noise there is nothing to watch.
     posterior = line().posterior_
     assert "number of outliers" not in [*posterior.names, *posterior.summary().index]
-    assert quantities(posterior.sample, posterior.model).shape[2] == len(posterior.names)
+    assert quantities(posterior.chains, posterior.model).shape[2] == len(posterior.names)
     assert not posterior.n_outliers.any()
 
 

@@ -24,6 +24,30 @@ BLOCK = 16
 HOPELESS_RHAT = 1.2
 
 
+class Standard(NamedTuple):
+    """What counts as converged, for each quantity.
+
+    Attributes
+    ----------
+    max_rhat : ndarray
+        The largest R-hat.
+    ess_part : ndarray
+        The least effective sample size, in parts of the usual one (400, or 100 per chain).
+    """
+
+    max_rhat: FloatArray
+    ess_part: FloatArray
+
+    @classmethod
+    def of(cls, n: int) -> Standard:
+        """The usual one, for n quantities."""
+        return cls(np.full(n, MAX_RHAT), np.ones(n))
+
+    def at(self, some: npt.NDArray[np.intp]) -> Standard:
+        """That of some of the quantities."""
+        return Standard(self.max_rhat[some], self.ess_part[some])
+
+
 class Convergence(NamedTuple):
     """R-hat and effective sample size of each quantity.
 
@@ -33,6 +57,8 @@ class Convergence(NamedTuple):
         Rank-normalised split R-hat.
     ess : ndarray
         Effective sample size, the smaller of bulk and tail.
+    standard : Standard or None
+        What is wanted of each; None is an R-hat of at most 1.01 and the usual effective sample size for all.
 
     Examples
     --------
@@ -42,6 +68,27 @@ class Convergence(NamedTuple):
 
     rhat: FloatArray
     ess: FloatArray
+    standard: Standard | None = None
+
+    @property
+    def wanted(self) -> Standard:
+        """What is wanted of each quantity."""
+        return Standard.of(np.size(self.rhat)) if self.standard is None else self.standard
+
+    @property
+    def worst(self) -> int:
+        """The quantity whose R-hat is furthest from what is wanted."""
+        return int(np.argmax((self.rhat - 1.0) / (self.wanted.max_rhat - 1.0)))
+
+    @property
+    def slowest(self) -> int:
+        """The quantity whose effective sample size is furthest from what is wanted."""
+        return int(np.argmin(self.ess / self.wanted.ess_part))
+
+    @property
+    def are_bad(self) -> npt.NDArray[np.bool_]:
+        """Which quantities have not converged."""
+        return (self.rhat > self.wanted.max_rhat) | (self.ess < TARGET_ESS * self.wanted.ess_part)
 
 
 def _array_stats() -> Any:
@@ -138,8 +185,10 @@ def convergence(draws: npt.ArrayLike) -> Convergence:
     return Convergence(rhat(draws), ess(draws))
 
 
-def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bool, npt.NDArray[np.intp]]:
-    """Return whether all quantities have R-hat <= 1.01 and ESS >= 400.
+def has_converged(
+    draws: FloatArray, suspects: npt.NDArray[np.intp], standard: Standard
+) -> tuple[bool, npt.NDArray[np.intp]]:
+    """Return whether all quantities have converged.
 
     The search stops at the first block of suspects that fails, since most calls happen before convergence.
 
@@ -149,6 +198,8 @@ def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bo
         Draws of all quantities.
     suspects : ndarray of int
         Order in which to examine the quantities.
+    standard : Standard
+        What is wanted of them.
 
     Returns
     -------
@@ -159,15 +210,14 @@ def has_converged(draws: FloatArray, suspects: npt.NDArray[np.intp]) -> tuple[bo
     """
     for start in range(0, suspects.size, BLOCK):
         block = suspects[start : start + BLOCK]
-        found = convergence(draws[:, :, block])
-        bad = (found.rhat > MAX_RHAT) | (found.ess < TARGET_ESS)
+        bad = convergence(draws[:, :, block])._replace(standard=standard.at(block)).are_bad
         if bad.any():
             return False, np.concatenate([block[bad], np.setdiff1d(suspects, block[bad], assume_unique=True)])
     return True, suspects
 
 
 def missing_part(found: Convergence) -> float:
-    """How much longer a run should be that R-hat <= 1.01 and ESS >= 400, in parts of its length; 0 or less when done.
+    """How much longer a run should be to converge, in parts of its length; 0 or less when done.
 
     R-hat - 1 and 1 / ESS both fall as 1 / length. Infinite where R-hat is so large that nothing can be said.
 
@@ -185,16 +235,17 @@ def missing_part(found: Convergence) -> float:
     >>> missing_part(Convergence(np.array([1.005, 1.02]), np.array([800.0, 500.0])))
     1.0
     """
-    largest = float(np.max(found.rhat))
-    if not largest <= HOPELESS_RHAT:
+    if not np.max(found.rhat) <= HOPELESS_RHAT:
         return math.inf
-    return round(max((largest - 1.0) / (MAX_RHAT - 1.0), TARGET_ESS / float(np.min(found.ess))) - 1.0, 6)
+    max_rhat, ess_part = found.wanted
+    longer = np.maximum((found.rhat - 1.0) / (max_rhat - 1.0), TARGET_ESS * ess_part / found.ess)
+    return round(float(np.max(longer)) - 1.0, 6)
 
 
 def warn_unless_converged(
     names: Sequence[str], found: Convergence, n_chains: int, remedy: str, *, stacklevel: int = 2
 ) -> None:
-    """Warn when R-hat > 1.01 or ESS < 100 per chain, with the name and value of the worst quantity.
+    """Warn when an R-hat is too large or an ESS too small, with the names and values of the worst quantities.
 
     Parameters
     ----------
@@ -210,14 +261,15 @@ def warn_unless_converged(
         As in `warnings.warn`, counted from the caller.
     """
     problems = []
-    worst = int(np.argmax(found.rhat))
-    if found.rhat[worst] > MAX_RHAT:
-        problems.append(f"R-hat of {names[worst]} is {found.rhat[worst]:.3f} (should be at most {MAX_RHAT})")
-    least = int(np.argmin(found.ess))
-    if found.ess[least] < LEAST_ESS_A_CHAIN * n_chains:
+    worst, slowest = found.worst, found.slowest
+    max_rhat = found.wanted.max_rhat[worst]
+    if found.rhat[worst] > max_rhat:
+        problems.append(f"R-hat of {names[worst]} is {found.rhat[worst]:.3f} (should be at most {max_rhat})")
+    least = LEAST_ESS_A_CHAIN * found.wanted.ess_part[slowest]
+    if found.ess[slowest] < least * n_chains:
         problems.append(
-            f"effective sample size of {names[least]} is {found.ess[least]:.0f} "
-            f"(should be at least {LEAST_ESS_A_CHAIN:.0f} per chain, {LEAST_ESS_A_CHAIN * n_chains:.0f} in all)"
+            f"effective sample size of {names[slowest]} is {found.ess[slowest]:.0f} "
+            f"(should be at least {least:.0f} per chain, {least * n_chains:.0f} in all)"
         )
     if problems:
         warnings.warn(

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._types import FloatArray
 from .diagnostics import (
     LEAST_DRAWS,
-    MAX_RHAT,
     TARGET_ESS,
     Convergence,
     convergence,
@@ -30,6 +28,7 @@ from .engine.model import Model, Priors, make_model
 from .engine.run import Sample, Setup
 from .engine.screen import find_outliers, spikes_at
 from .engine.start import FixedLaw, start_inferred_law
+from .engine.watched import quantities, standard
 from .inputs import TrainingData
 from .posterior import Posterior
 from .progress import Reporter, compilation_told, reporter, tell_preparation
@@ -180,8 +179,9 @@ def _how_far(sample: Sample, model: Model, clock: Clock) -> str:
     """How far the chains agree, what is wanted, and how long that may take."""
     if sample.n_draws < LEAST_DRAWS:
         return f"{len(sample.states)} chains"
-    found = convergence(_suspects(sample, model))
-    text = f"R-hat {found.rhat.max():.2f} ({MAX_RHAT} wanted), ESS {found.ess.min():.0f} ({TARGET_ESS:.0f})"
+    found = _suspects(sample, model)
+    max_rhat, least = found.wanted.max_rhat[found.worst], TARGET_ESS * found.wanted.ess_part[found.slowest]
+    text = f"R-hat {found.rhat[found.worst]:.2f} ({max_rhat} wanted), ESS {found.ess[found.slowest]:.0f} ({least:.0f})"
     now, n_made = time.time(), sample.n_sweeps - clock.n_sweeps
     left = n_missing(sample, found) * (now - clock.started) / max(n_made, 1)
     left = min(left, clock.deadline - now)
@@ -234,10 +234,11 @@ def tell_outcome(posterior: Posterior, *, stacklevel: int) -> None:
     warn_unless_converged(posterior.names, found, n_chains, remedy(sample, found), stacklevel=stacklevel)
 
 
-def _suspects(sample: Sample, model: Model) -> FloatArray:
-    """Draws of the quantities that converge last."""
-    draws = run.quantities(sample, model)
-    return draws[:, :, np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]]
+def _suspects(sample: Sample, model: Model) -> Convergence:
+    """How far the quantities are that converge last."""
+    draws = quantities(sample.chains, model)
+    some = np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)[:N_SUSPECTS]
+    return convergence(draws[:, :, some])._replace(standard=standard(model, draws.shape[2]).at(some))
 
 
 def _log_round(sample: Sample, model: Model) -> None:
@@ -246,7 +247,7 @@ def _log_round(sample: Sample, model: Model) -> None:
         return
     worst, least = float("nan"), float("nan")
     if sample.n_draws >= LEAST_DRAWS:
-        found = convergence(_suspects(sample, model))
+        found = _suspects(sample, model)
         worst, least = found.rhat.max(), found.ess.min()
     told = (len(sample.rounds), sample.n_sweeps, worst, least)
     logger.info("Round %d, %d sweeps per chain: largest R-hat %.3f, least effective sample size %.0f", *told)

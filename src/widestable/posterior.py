@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike
 
 from . import summaries
 from ._types import FloatArray, IntArray
-from .diagnostics import Convergence, convergence
+from .diagnostics import Convergence
 from .engine.draws import ChainDraws
 from .engine.kernel import Kernel
 from .engine.model import Model
-from .engine.run import Sample, quantities
+from .engine.run import Sample
+from .engine.watched import judge
 from .importance import input_shares
 from .inputs import TrainingData, at_whole_rows, check_new_rows, scale_outputs, unscale_outputs
 from .jumps import Jumps, find_jumps, jump_probability
 from .parameters import check_count, check_probabilities
 from .predict import joint, mixture
 from .predict.components import Source, prepare
-from .predict.mixture import Job
 from .random_state import make_rng
 from .summaries import PARAMETERS
 
@@ -193,9 +193,9 @@ class Posterior:
         -------
         ndarray of shape (m, len(q))
         """
-        return self._quantiles_at(self.scale_rows(X), q, noise, Job(n_jobs, progress))
+        return self._quantiles_at(self.scale_rows(X), q, noise, mixture.Job(n_jobs, progress))
 
-    def _quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: Job) -> FloatArray:
+    def _quantiles_at(self, rows: FloatArray, q: Any, noise: bool, job: mixture.Job) -> FloatArray:
         """`quantiles` at rows that were checked and scaled already."""
         q = check_probabilities(q)
         found = at_whole_rows(lambda rows: mixture.quantiles(self._source, rows, q, noise, job), rows)
@@ -247,7 +247,7 @@ class Posterior:
         -------
         ndarray of shape (m,)
         """
-        job = Job(n_jobs, progress)
+        job = mixture.Job(n_jobs, progress)
         scores = mixture.crps(self._source, self.scale_rows(X), self._scale_outputs(y), noise, job)
         return np.asarray(scores * self.data.scaling.y_scale)
 
@@ -263,7 +263,7 @@ class Posterior:
         n_jobs, progress : int or None, bool or None
             As for `quantiles`.
         """
-        job = Job(n_jobs, progress)
+        job = mixture.Job(n_jobs, progress)
         found = mixture.log_density(self._source, self.scale_rows(X), self._scale_outputs(y), job)
         return np.asarray(found - np.log(self.data.scaling.y_scale))
 
@@ -355,7 +355,7 @@ class Posterior:
 
     def convergence(self) -> Convergence:
         """R-hat and effective sample size of each of `names`."""
-        return convergence(quantities(self.sample, self.model))
+        return judge(self.chains, self.model)
 
     def acceptance(self) -> Any:
         """Acceptance rates since warm-up: a pandas.DataFrame with one row per kind of move and one column per chain."""

@@ -36,7 +36,7 @@ def acceptance(sample: Sample) -> Any:
 
 
 def names(posterior: Posterior) -> list[str]:
-    """See `Posterior.names`; in the order of `engine.run.quantities`."""
+    """See `Posterior.names`; in the order of `engine.watched.quantities`."""
     parameters = [name for name in posterior.inferred if name != "relevance"]
     columns = posterior.data.columns
     relevances = [f"relevance of {columns.labels[columns.input_of_column[j]]}" for j in posterior.model.relevant]
@@ -59,7 +59,7 @@ def summary(posterior: Posterior) -> Any:
     """See `Posterior.summary`."""
     import pandas
 
-    found = dict(zip(posterior.names, zip(*posterior.convergence(), strict=True), strict=True))
+    found = dict(zip(posterior.names, zip(*posterior.convergence()[:2], strict=True), strict=True))
     table: dict[str, dict[str, float]] = {}
     values = {name: getattr(posterior, name) for name in PARAMETERS if name != "relevance"}
     for j, name in enumerate(posterior.input_names):

@@ -24,9 +24,10 @@ from widestable.diagnostics import LEAST_DRAWS
 from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
 from widestable.engine.draws import ChainDraws, concatenate
 from widestable.engine.model import Model, make_model
-from widestable.engine.run import Sample, Setup, extend, quantities, warm_up
+from widestable.engine.run import Sample, Setup, extend, warm_up
 from widestable.engine.sweep import Plan
 from widestable.engine.turns import Turns, run_all
+from widestable.engine.watched import quantities
 from widestable.inputs import Scaling, TrainingData, check_training
 from widestable.inputs.columns import Column, Columns
 from widestable.network import arcsine_kernel
@@ -121,7 +122,7 @@ def test_run_until_converged_says_so(model: Model) -> None:
     sample = run_until_converged(new_sample(model, 4), Setup(model, n_jobs=2), max_sweeps=40_000)
     assert sample.converged
     assert sample.n_draws <= engine.MAX_DRAWS
-    assert quantities(sample, model).shape == (4, sample.n_draws, 3 + 12)
+    assert quantities(sample.chains, model).shape == (4, sample.n_draws, 3 + 12)
 
 
 def test_run_stops_at_max_sweeps(model: Model) -> None:
@@ -236,7 +237,7 @@ from tests.engine.chains import FREE, new_sample
 from widestable.engine.model import make_model
 from widestable.inputs import check_training
 signal.signal(signal.SIGINT, signal.default_int_handler)
-engine.has_converged = lambda draws, suspects: (False, suspects)
+engine.has_converged = lambda draws, suspects, standard: (False, suspects)
 X = np.linspace(-1.0, 1.0, 8)[:, None]
 model = make_model(check_training(X, X[:, 0]), **FREE, n_atoms=15)
 start, setup = new_sample(model), engine.Setup(model, n_jobs=2)
@@ -295,7 +296,7 @@ def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_produc
 def test_one_and_two_rows_run(n: int, rng: np.random.Generator) -> None:
     model = make_model(check_training(X[:n], X[:n, 0]), **FREE, n_atoms=10)
     sample = run_fixed(new_sample(model), Setup(model), 60)
-    assert np.isfinite(quantities(sample, model)).all()
+    assert np.isfinite(quantities(sample.chains, model)).all()
 
 
 def test_alpha_two_is_gaussian_process_regression(rng: np.random.Generator) -> None:

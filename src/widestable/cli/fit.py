@@ -195,7 +195,7 @@ def _model(sharpness: str | None, relevance: str | None, noise: str | None, pape
     given = {name: text for name, text in texts.items() if text is not None}
     if paper:
         if given:
-            raise typer.BadParameter(f"Got --paper and --{next(iter(given))}, expected one of them: leave out --paper.")
+            raise typer.BadParameter(f"Got --paper and --{next(iter(given))}, expected one of them: drop --paper.")
         return PAPER
     read: dict[str, Callable[[str], Any]] = {"sharpness": _sharpness, "relevance": _relevance, "noise": str}
     return {name: read[name](text) for name, text in given.items()}

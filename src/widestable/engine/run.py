@@ -16,7 +16,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from .._types import FloatArray
 from ..diagnostics import LEAST_DRAWS, has_converged
 from ..progress import Reporter
 from .chain import State, make_chain, make_work, state_of
@@ -27,6 +26,7 @@ from .model import Model
 from .moves.law import is_inferred, nothing_learned, settle, sweeps_between, update_law
 from .sweep import Plan, make_sweeps, rebuild
 from .turns import Turns, run_all
+from .watched import quantities, standard
 
 logger = logging.getLogger(__name__)
 
@@ -270,7 +270,7 @@ def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample
 
 
 def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAULT_MAX_SWEEPS) -> Iterator[Sample]:
-    """Rounds of 512 sweeps, then of twice as many, and so on, until R-hat <= 1.01 and ESS >= 400, or `max_sweeps`.
+    """Rounds of 512 sweeps, then of twice as many, and so on, until all that is watched has converged, or `max_sweeps`.
 
     Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept), and thinning doubles
     when more than 1024 draws per chain would be kept. No clock takes part, so the seed determines the answer.
@@ -370,29 +370,11 @@ def forget(sample: Sample, max_draws: int = MAX_DRAWS) -> Sample:
     )
 
 
-def quantities(sample: Sample, model: Model) -> FloatArray:
-    """Draws of what convergence is judged by, shape (chains, draws, quantities).
-
-    alpha, log nu, log sigma2, log sharpness and log relevances where inferred, the number of outliers where there may
-    be any, then f at stored rows.
-    """
-    inferred = [model.infer_alpha, model.infer_nu, model.infer_sigma2, model.infer_sharpness]
-
-    def of(draws: ChainDraws) -> FloatArray:
-        parameters = np.column_stack([draws.alpha, draws.log_nu, draws.log_sigma2, np.log(draws.sharpness)])
-        # p has been integrated out, so the number of outliers is what moves, and p follows it.
-        n_outliers = draws.n_spikes[:, None] if model.has_spikes else np.empty((len(draws), 0))
-        relevances = np.log(draws.relevance[:, model.relevant])
-        return np.concatenate([parameters[:, inferred], relevances, n_outliers, draws.f], axis=1)
-
-    return np.stack([of(draws) for draws in sample.chains])
-
-
 def _judge(sample: Sample, model: Model) -> Sample:
     """Set `converged`, looking first where it failed last."""
-    draws = quantities(sample, model)
+    draws = quantities(sample.chains, model)
     suspects = np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)
-    converged, suspects = has_converged(draws, suspects)
+    converged, suspects = has_converged(draws, suspects, standard(model, draws.shape[2]))
     return replace(sample, converged=converged, suspects=tuple(suspects.tolist()))
 
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from .. import pointwise
 from .._types import FloatArray, IntArray
-from ..diagnostics import LEAST_ESS_A_CHAIN, MAX_RHAT, rhat
+from ..diagnostics import LEAST_ESS_A_CHAIN, rhat
 from ..fitting import likely_needed
 from ..inputs import scale_inputs, spread_indices
 from ..jumps import Jumps
@@ -93,12 +93,13 @@ def judge(posterior: Posterior) -> Verdict:
     'The chains agree:'
     """
     found, names = posterior.convergence(), posterior.names
-    worst, slowest = int(np.argmax(found.rhat)), int(np.argmin(found.ess))
+    worst, slowest = found.worst, found.slowest
     largest, ess = float(found.rhat[worst]), float(found.ess[slowest])
-    needed = LEAST_ESS_A_CHAIN * len(posterior.chains)
-    good = largest <= MAX_RHAT and ess >= needed
+    max_rhat = float(found.wanted.max_rhat[worst])
+    needed = LEAST_ESS_A_CHAIN * len(posterior.chains) * float(found.wanted.ess_part[slowest])
+    good = largest <= max_rhat and ess >= needed
     numbers = (
-        f"the largest R-hat is {largest:.3f} ({names[worst]}) and the smallest effective sample size is {ess:.0f} "
+        f"the worst R-hat is {largest:.3f} ({names[worst]}) and the worst effective sample size is {ess:.0f} "
         f"({names[slowest]})"
     )
     if good and len(posterior.chains) > 1:
@@ -106,7 +107,7 @@ def judge(posterior: Posterior) -> Verdict:
     if good:
         text = f"The only chain looks steady: {numbers}. Run several chains to see whether they agree."
         return Verdict(good, text, "", largest, ess)
-    wanted = f"The first should be at most {MAX_RHAT}, the second at least {needed:.0f}."
+    wanted = f"The first should be at most {max_rhat}, the second at least {needed:.0f}."
     text = f"The chains have not converged: {numbers}. {wanted}"
     how = "Sample for longer (a larger --max-sweeps or --sweeps)."
     if posterior.interrupted:
