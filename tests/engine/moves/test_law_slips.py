@@ -42,7 +42,7 @@ JACOBIAN = Slip("log_jacobian = len(before) * float(np.log(scale).sum())", "log_
 OF_RELEVANCE = Slip(
     "total += log_prior_log_relevance(np.log(law.relevance[model.relevant]), model.relevance_scale)",
 )
-HELD_BY_SCALES = "is_held = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
+HELD_BY_SCALES = "= log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)"
 PATH_JACOBIAN = "log_jacobian + float(np.log(stretch).sum())"
 
 
@@ -146,15 +146,16 @@ def attempt(code: Any, scene: Scene, place: Any, change: np.ndarray, kind: int, 
 
 
 def walked(code: Any, sharpness: float, seed: int, step: float, n_steps: int) -> tuple[Scene, Any, Callable[..., Any]]:
-    """A path in which all sign units are held, and half of the smooth ones."""
+    """A path in which all sign units are held, and half of the smooth ones; with seeds from 2 on, of the law alone."""
     scene, rng = set_scene(code, sharpness, seed), np.random.default_rng(seed)
-    p = code._all_active(scene.model).size
+    active = code._all_active(scene.model) if seed < 2 else code._active(scene.model)
+    p = active.size
     factor = step * np.linalg.cholesky(np.full((p, p), 0.3) + np.eye(p))
     is_held = np.arange(6) < (6 if math.isinf(sharpness) else 3)
     held = code.Held(is_held, math.isinf(sharpness) or seed % 2 == 0)
 
     def walk(place: Any, momentum: np.ndarray) -> Any:
-        return code.walk(scene.model, scene.chain.log_mark[:6], place, held, factor, momentum, n_steps)
+        return code.walk(scene.model, scene.chain.log_mark[:6], place, held, active, factor, momentum, n_steps)
 
     return scene, walk(scene.place, rng.standard_normal(p)), walk
 
@@ -162,7 +163,7 @@ def walked(code: Any, sharpness: float, seed: int, step: float, n_steps: int) ->
 def check_paths_lead_back(code: Any) -> None:
     """With the opposite momentum, and the opposite log ratio."""
     for sharpness in SHARPNESS:
-        for seed in range(2):
+        for seed in range(4):
             scene, end, walk = walked(code, sharpness, seed, 0.05, 7)
             back = walk(end.place, -end.momentum)
             assert math.isfinite(end.log_ratio)
@@ -180,21 +181,27 @@ def check_energy_stays(code: Any) -> None:
             assert abs(log_ratio) < 1e-7
 
 
-def check_paths_hold_by_marks(code: Any) -> None:
-    """The same choices hold the same atoms wherever their hyperplanes are, or a path could not lead back."""
+def check_paths_hold_by_what_they_leave_alone(code: Any) -> None:
+    """The same choices hold the same atoms wherever numbers and hyperplanes go, or a path could not lead back."""
     scene, seen = set_scene(code, 1.5, 0), []
 
-    def walk(model: Any, log_mark: Any, place: Any, held: Any, *others: Any) -> Any:
-        seen.append(held.atoms)
+    def walk(model: Any, log_mark: Any, place: Any, held: Any, active: Any, *others: Any) -> Any:
+        seen.append((held.atoms, active))
         return code.Walked(place, np.zeros(1), -math.inf, np.zeros((1, 7)))
 
     code.propose_path.__globals__["walk"] = walk
-    for seed in range(8):
-        for h in (scene.place.h, scene.place.h[::-1] ** 2):
-            place = scene.place._replace(h=h)
-            code.propose_path(scene.chain, scene.model, place, new_tuning(3), np.random.default_rng(seed))
-        np.testing.assert_array_equal(seen[-1], seen[-2])
-    assert 0 < np.mean(seen) < 1
+    sizes = set()
+    for seed in range(40):
+        code.propose_path(scene.chain, scene.model, scene.place, new_tuning(3), np.random.default_rng(seed))
+        atoms, active = seen[-1]
+        numbers = scene.place.numbers
+        numbers[active] += np.linspace(-0.9, 0.6, active.size)
+        there = scene.place.at(numbers)._replace(h=scene.place.h[::-1] ** 2)
+        code.propose_path(scene.chain, scene.model, there, new_tuning(3), np.random.default_rng(seed))
+        np.testing.assert_array_equal(seen[-1][0], atoms)
+        sizes.add(active.size)
+    assert 0 < np.mean([atoms for atoms, _ in seen]) < 1
+    assert len(sizes) == 2
 
 
 def check_chain_goes_there(code: Any) -> None:
@@ -228,16 +235,16 @@ CHECKS = {
         check_steps_can_be_taken_back,
         check_paths_lead_back,
         check_energy_stays,
-        check_paths_hold_by_marks,
+        check_paths_hold_by_what_they_leave_alone,
         check_chain_goes_there,
         check_nothing_below_the_floor,
     )
 }
 EXACT = {
-    "held by their hyperplanes": (check_steps_can_be_taken_back, Slip(HELD_BY_SCALES, "is_held = place.h[:, 0] > 0.5")),
-    "held by the sharpness after the move": (
+    "held by their hyperplanes": (check_steps_can_be_taken_back, Slip(HELD_BY_SCALES, "= place.h[:, 0] > 0.5")),
+    "held by the sharpness": (
         check_steps_can_be_taken_back,
-        Slip(HELD_BY_SCALES, "is_held = np.full(log_mark.size, new.law.sharpness > 1.5)"),
+        Slip(HELD_BY_SCALES, "= np.full(log_mark.size, place.law.sharpness > 1.5)"),
     ),
     "nu moved by the new law alone": (
         check_steps_can_be_taken_back,
@@ -270,8 +277,12 @@ EXACT = {
         ),
     ),
     "paths hold by hyperplanes": (
-        check_paths_hold_by_marks,
-        Slip("np.exp(log_mark) < model.n_atoms * rng.uniform(low, high)", "place.h[:, 0] > rng.uniform(low, high)"),
+        check_paths_hold_by_what_they_leave_alone,
+        Slip("np.exp(log_mark) < model.n_atoms * rng.uniform(*marks)", "place.h[:, 0] > rng.uniform(*marks)"),
+    ),
+    "paths of all numbers hold by scales": (
+        check_paths_hold_by_what_they_leave_alone,
+        Slip("rng), by_direction), _active(model)", "rng), by_direction), _all_active(model)"),
     ),
     "alpha left behind": (check_chain_goes_there, Slip("alpha=place.alpha", "alpha=chain.alpha")),
     "nu left behind": (check_chain_goes_there, Slip("log_nu=place.log_nu,", "log_nu=chain.log_nu,")),

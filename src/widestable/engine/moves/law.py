@@ -3,7 +3,8 @@
 A visit makes several proposals, each judged by `law_density`, and then decomposes the kernel once if any of them was
 accepted. Since all of this is large matrices, it is plain Python between compiled sweeps.
 
-Which atoms a proposal holds in place is decided by what it leaves alone: their marks, and the noise where nu stays.
+Which atoms a proposal holds in place is decided by what it leaves alone: their marks where nu, sigma2 or alpha move,
+and their scales beside the noise where only the law does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._blas import one_blas_thread
 from ..._types import FloatArray, IntArray
@@ -43,11 +45,22 @@ from .accept import accept
 
 # Acceptance rates that step sizes are steered to.
 OF_STEPS, OF_PATHS = 0.35, 0.75
-# Number of steps of a path: one more than a number drawn evenly below this.
-MAX_STEPS = 12
-# Kinds of path: atoms with marks below a part of N, drawn evenly between two numbers, are held, by direction or not.
-# Sign units are always held by direction, which the first three kinds do.
-PATHS = ((0.0, 0.0, True), (0.0, 0.15, True), (0.15, 0.6, True), (0.0, 0.15, False), (0.15, 0.6, False))
+# Number of steps of a path: one more than a number drawn evenly below this. At the usual step sizes that is about a
+# quarter of a turn around the posterior.
+MAX_STEPS = 6
+
+
+class Kind(NamedTuple):
+    """A kind of path."""
+
+    marks: tuple[float, float] | None  # atoms with marks below a part of N, drawn evenly between these, are held
+    by_direction: bool  # or as a whole
+
+
+# Without marks, the atoms that matter are held, and the path moves the law alone. Jumps then stay where they are while
+# all that the data do not see follows, which moves relevances far. Sign units are always held by direction, which the
+# first three kinds do.
+PATHS = (Kind((0.0, 0.0), True), Kind((0.15, 0.6), True), Kind(None, True), Kind((0.15, 0.6), False), Kind(None, False))
 OF_SIGN_UNITS = 3
 # Kinds of step: no atom held, atoms that matter held, and nu moved so that the scale of f stays.
 NOTHING_HELD, LARGE_HELD, NU_FOLLOWS = range(N_STEP_KINDS)
@@ -59,8 +72,8 @@ FIRST_COUNT = 5.0
 LEAST_WEIGHT = 0.01
 # Numbers that the data say nothing about still have a scale.
 LEAST_PRECISION = 0.1
-# Steps per visit, beside one path: two per number, at most this many.
-MAX_PROPOSALS = 8
+# Steps per visit, beside one path: so many per number, and at most so many. A step costs a tenth of a path.
+STEPS_PER_NUMBER, MAX_PROPOSALS = 8, 16
 # Numbers further away than this are nowhere near the posterior: a path that gets there is given up.
 FAR = 100.0
 
@@ -144,7 +157,8 @@ def update_law(
     )
     # One thread: the last bits of the factors, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
-        for propose in [propose_path] + min(MAX_PROPOSALS, 2 * _active(model).size) * [propose_step]:
+        n_proposals = min(MAX_PROPOSALS, STEPS_PER_NUMBER * _active(model).size)
+        for propose in [propose_path] + n_proposals * [propose_step]:
             tried = propose(chain, seen, place, tuning, rng)
             place = tried.place
             if learned is not None:
@@ -199,24 +213,35 @@ def _learn(tuning: Tuning, learned: Learned, tried: Tried) -> tuple[Tuning, Lear
 
 
 def propose_path(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: np.random.Generator) -> Tried:
-    """Hamiltonian Monte Carlo: all numbers that are inferred, with the atoms of the smallest marks held in place.
+    """Hamiltonian Monte Carlo: the law with the atoms that matter held in place, or all numbers that are inferred.
 
-    Marks are the one thing that a path leaves alone, so they decide which atoms are held.
+    Marks are the one thing that the latter leaves alone, so they decide which atoms are held: those with small ones.
     """
     kind = int((len(PATHS) if math.isfinite(place.law.sharpness) else OF_SIGN_UNITS) * rng.random())
     which = kind - len(PATHS)
-    low, high, by_direction = PATHS[kind]
+    marks, by_direction = PATHS[kind]
     log_mark = chain.log_mark[: chain.n_atoms]
-    held = Held(np.exp(log_mark) < model.n_atoms * rng.uniform(low, high), by_direction)
-    active = _all_active(model)
+    if marks is None:
+        held, active = Held(_matter(model, place, log_mark, rng), by_direction), _active(model)
+    else:
+        held, active = Held(np.exp(log_mark) < model.n_atoms * rng.uniform(*marks), by_direction), _all_active(model)
     factor = np.linalg.cholesky(tuning.covariance[which][np.ix_(active, active)])
     step = math.exp(tuning.log_step[which]) * rng.uniform(0.8, 1.2)
     momentum = rng.standard_normal(active.size)
-    walked = walk(model, log_mark, place, held, step * factor, momentum, 1 + int(MAX_STEPS * rng.random()))
+    n_steps = 1 + int(MAX_STEPS * rng.random())
+    walked = walk(model, log_mark, place, held, active, step * factor, momentum, n_steps)
     accepted = accept(rng, walked.log_ratio)
     chain.tally[LAW_PATH] += (1, accepted)
     probability = math.exp(min(walked.log_ratio, 0.0))
     return Tried(walked.place if accepted else place, which, probability, walked.gradients)
+
+
+def _matter(model: Model, place: Place, log_mark: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which atoms matter, by a standard that is drawn: their scales beside the noise of a mean over all rows."""
+    above = HOLD_ABOVE[int(len(HOLD_ABOVE) * rng.random())]
+    log_v = log_scale_of_mark(log_mark, place.alpha, place.log_nu)
+    found: NDArray[np.bool_] = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)
+    return found
 
 
 class Walked(NamedTuple):
@@ -233,12 +258,12 @@ def walk(
     log_mark: FloatArray,
     place: Place,
     held: Held,
+    active: IntArray,
     factor: FloatArray,
     momentum: FloatArray,
     n_steps: int,
 ) -> Walked:
-    """Leapfrog steps through the free numbers that are inferred; `factor` turns a momentum into a change of them."""
-    active = _all_active(model)
+    """Leapfrog steps through the active free numbers; `factor` turns a momentum into a change of them."""
     free, gradients = to_free(model, place.numbers), []
     found, log_jacobian, gradient = _free_density_and_gradient(model, log_mark, place, held, free)
     energy = 0.5 * float(momentum @ momentum) - (found.log_density + log_jacobian)
@@ -317,9 +342,7 @@ def _try(
         new = new._replace(log_nu=place.log_nu + change)
         is_held = log_mark < math.log(model.n_atoms) + math.log(1.0 - rng.random())
     elif kind != NOTHING_HELD:
-        above = HOLD_ABOVE[int(len(HOLD_ABOVE) * rng.random())]
-        log_v = log_scale_of_mark(log_mark, place.alpha, place.log_nu)
-        is_held = log_v - place.log_sigma2 + math.log(model.row_y.size) > math.log(above)
+        is_held = _matter(model, place, log_mark, rng)
     held = Held(is_held, not is_smooth or rng.random() < 0.5)
     h, log_jacobian = hold(place.h, held, place.law, new.law)
     new = new._replace(h=h)
