@@ -33,7 +33,7 @@ from studies.methods.bart_runs import BartzRun, PymcRun, StochtreeRun
 from studies.methods.gaussian_process import GaussianProcessRun
 from studies.methods.ours import OurRun
 from studies.methods.running import Run, judged_rows
-from studies.problems import FUNCTIONS, Problem, oblique, simulate, two_jumps_and_slope
+from studies.problems import FUNCTIONS, Problem, friedman, jump_and_slope, oblique, simulate, two_jumps_and_slope
 from studies.results import Kept
 from studies.runner import Piece, Result, plain, run_and_tell
 
@@ -58,6 +58,8 @@ PAPER: dict[str, Make] = {function.name: partial(simulate, function.name) for fu
 PAPER |= {"real_estate": partial(_split, load_real_estate), "sp500": partial(_split, load_sp500)}
 PROBLEMS = PAPER | {f"oblique{d}": partial(oblique, N_ROWS, d, n_new=N_NEW) for d in WIDTHS}
 PROBLEMS |= {
+    "slope3": partial(jump_and_slope, 200, 3, n_new=N_NEW),
+    "friedman": partial(friedman, 200, 10, n_new=N_NEW),
     "rows1500": partial(two_jumps_and_slope, 1500, 4, n_new=N_NEW),
     "rows10000": partial(oblique, 10_000, 2, n_new=N_NEW),
 }
