@@ -332,7 +332,7 @@ def log_scale_of_one(log_mark, alpha, log_nu):
     return log_nu - (math.lgamma(1.0 - a) + log_mark) / a
 
 
-@inner_kernel
+@kernel
 def log_remainder_of_one(alpha, log_nu, n_atoms):
     """Return log g, the expected sum of all scales below the threshold; log nu when alpha = 2."""
     a = 0.5 * alpha

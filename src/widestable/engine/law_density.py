@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaln, logit, psi
 
 from .._types import FloatArray
-from ..stable import log_remainder
+from ..stable import log_remainder_of_one
 from .chain import N_OTHERS
 from .gaussian_limit import arcsine_and_slope, pull_back
 from .kernel import Law
@@ -272,7 +272,7 @@ def density_and_gradient(
 
 def _variances(model: Model, place: Place) -> tuple[float, FloatArray]:
     """Scale g of the remainder, and the noise variance of each row."""
-    g = math.exp(float(log_remainder(place.alpha, place.log_nu, model.n_atoms)))
+    g = math.exp(log_remainder_of_one(place.alpha, place.log_nu, model.n_atoms))
     return g, math.exp(place.log_sigma2) / model.weight
 
 

@@ -15,17 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 
+from .._algebra import inverse_from_cholesky
 from .._arcsine import arcsine, fill_covariance
 from .._jit import kernel as compiled
 from .._types import FloatArray, IntArray
 from ..stable import log_scale_of_one
 from .groups import same
 from .kernel import Law, unit
-from .system import LOG_2PI, LOG_TINY, log_sum
-
-# A pivot of a matrix with unit diagonal below this is rounding error.
-SMALLEST_PIVOT = 1e-6
-
+from .system import LOG_2PI, LOG_TINY, factor, log_sum
 
 # --- Rows ------------------------------------------------------------------------------------------------
 
@@ -152,7 +149,8 @@ def solve(covariance: FloatArray, row_y: FloatArray, units: Units) -> Solved:
     right[:, :-1], right[:, -1] = units.tau.T, row_y
     solved, _ = dtrtrs(L, right, lower=1, overwrite_b=1)
     T, y = solved[:, :-1], solved[:, -1]
-    R, log_det = _invert(units.log_scale, T.T @ T)
+    R = np.empty((len(units.tau), len(units.tau)))
+    log_det = invert(units.log_scale, T.T @ T, R)
     if log_det == math.inf:
         return NOT_SOLVED
     u = T.T @ y
@@ -161,22 +159,19 @@ def solve(covariance: FloatArray, row_y: FloatArray, units: Units) -> Solved:
     return Solved(value, L, T, y, R) if math.isfinite(value) else NOT_SOLVED
 
 
-def _invert(log_scale: FloatArray, S: FloatArray) -> tuple[FloatArray, float]:
-    """(V^-1 + S)^-1 and log det(I + V S), scaled to a unit diagonal; the latter is inf when digits are lost."""
-    if not S.size:
-        return S, 0.0
-    diagonal = np.exp(-log_scale) + S.diagonal()
-    E = 1.0 / np.sqrt(diagonal)
-    scale = E[:, None] * E
-    scaled = S * scale
-    np.fill_diagonal(scaled, 1.0)
-    L, failed = dpotrf(scaled, lower=1, clean=1)
-    if failed or L.diagonal().min() < SMALLEST_PIVOT:
-        return scaled, math.inf
-    inverse = dpotri(L, lower=1)[0]
-    fill_upper(inverse)
-    log_det = float((np.log(diagonal) + log_scale + 2.0 * np.log(L.diagonal())).sum())
-    return inverse * scale, log_det
+@compiled
+def invert(log_scale, S, R):
+    """Fill R with (V^-1 + S)^-1, and return log det(I + V S), which is inf when digits are lost."""
+    n = log_scale.size
+    E, scaled, L = np.empty(n), np.empty((n, n)), np.empty((n, n))
+    ok, log_det = factor(log_scale, S, n, E, scaled, L)
+    if not ok:
+        return math.inf
+    inverse_from_cholesky(L, R, scaled, n)
+    for g in range(n):
+        for j in range(n):
+            R[g, j] *= E[g] * E[j]
+    return log_det
 
 
 @compiled
