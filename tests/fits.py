@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widestable import Posterior, StableRegressor
 from widestable.network import arcsine_kernel, unit_patterns
+from widestable.parameters import PAPER
 from widestable.stable import log_remainder
 
 
 def fit(X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None, **parameters: object) -> StableRegressor:
-    """A short run. It has not converged, so its warning is muted."""
-    model = StableRegressor(**({"n_chains": 2, "n_sweeps": 60, "random_state": 0} | parameters))
+    """A short run of the paper's model, unless told otherwise. It has not converged, so its warning is muted."""
+    model = StableRegressor(**(PAPER | {"n_chains": 2, "n_sweeps": 60, "random_state": 0} | parameters))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y, sample_weight)
