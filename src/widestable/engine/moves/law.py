@@ -53,7 +53,7 @@ MAX_STEPS = 6
 class Kind(NamedTuple):
     """A kind of path."""
 
-    marks: tuple[float, float] | None  # atoms with marks below a part of N, drawn evenly between these, are held
+    marks: tuple[float, float] | None  # held are atoms with marks below a part of N between these, or that matter
     by_direction: bool  # or as a whole
 
 
