@@ -30,6 +30,7 @@ def triple(x: float) -> float:
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder as in a wheel, made for this processor, with the code of one function."""
     monkeypatch.setattr(_code_cache, "FOLDER", tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kept"))  # what an earlier run kept would be found
     monkeypatch.setattr(config, "CPU_NAME", None)
     monkeypatch.setattr(config, "CPU_FEATURES", None)
     write_label(tmp_path, "this one", [name for name, has in llvmlite.binding.get_host_cpu_features().items() if has])

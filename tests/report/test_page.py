@@ -292,7 +292,9 @@ def test_inputs_are_shown_with_their_shares_and_relevances() -> None:
     shares = model.input_shares().sort_values("share", ascending=False)
     (dots,) = charts["chart-shares"]["data"]
     np.testing.assert_allclose(dots["x"], shares["share"], rtol=1e-6)
-    np.testing.assert_allclose(np.subtract(dots["x"], dots["error_x"]["arrayminus"]), shares["5%"], rtol=1e-5)
+    np.testing.assert_allclose(
+        np.subtract(dots["x"], dots["error_x"]["arrayminus"]), shares["5%"], rtol=1e-5, atol=1e-9
+    )
     order = [int(name[1:]) - 1 for name in shares.index]
     assert charts["chart-shares"]["layout"]["yaxis"]["ticktext"] == [f"input {j}" for j in order]
     (dots,) = charts["chart-relevance"]["data"]
