@@ -181,7 +181,7 @@ def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
     work = make_work(model, chain.kernel)
     chain = rebuild(chain, model, work)
     learned = nothing_learned(tuning) if adapt else None
-    visit = sweeps_between(model.row_y.size, adapt) if is_inferred(model) else n_sweeps
+    visit = sweeps_between(model.row_y.size, law, adapt) if is_inferred(model) else n_sweeps
     done, size, parts = 0, 1, []
     while done < n_sweeps and not setup.report.stopped.is_set():
         if done >= n_least and time.time() > setup.deadline:

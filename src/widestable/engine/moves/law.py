@@ -10,6 +10,7 @@ and their scales beside the noise where only the law does.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -58,11 +59,12 @@ class Kind(NamedTuple):
 
 
 # Without marks, the atoms that matter are held, and the path moves the law alone. Jumps then stay where they are while
-# all that the data do not see follows, which moves relevances far. Sign units are always held by direction, which the
-# first three kinds do.
+# all that the data do not see follows, which moves relevances far. It is the only kind for sign units: the density
+# jumps where one that is not held passes a row.
 PATHS = (Kind((0.0, 0.0), True), Kind((0.15, 0.6), True), Kind(None, True), Kind((0.15, 0.6), False), Kind(None, False))
-OF_SIGN_UNITS = 3
-# Kinds of step: no atom held, atoms that matter held, and nu moved so that the scale of f stays.
+OF_SIGN_UNITS = 2
+# Kinds of step: no atom held, atoms that matter held, and nu moved so that the scale of f stays. Only the second is of
+# use for sign units, whose K(x, x) is 1 for every law.
 NOTHING_HELD, LARGE_HELD, NU_FOLLOWS = range(N_STEP_KINDS)
 # Atoms with v n / sigma2 above one of these matter.
 HOLD_ABOVE = (0.1, 1.0, 10.0)
@@ -72,8 +74,18 @@ FIRST_COUNT = 5.0
 LEAST_WEIGHT = 0.01
 # Numbers that the data say nothing about still have a scale.
 LEAST_PRECISION = 0.1
-# Steps per visit, beside one path: so many per number, and at most so many. A step costs a tenth of a path.
-STEPS_PER_NUMBER, MAX_PROPOSALS = 8, 16
+
+
+class Visit(NamedTuple):
+    """What a visit tries. A step costs a tenth of a path."""
+
+    steps_per_number: int
+    max_steps: int
+    most_without_path: int  # numbers; with more of them there is a path, too
+
+
+# Sign units know one kind of path and one of step, and all of them move far.
+TO_SMOOTH_UNITS, TO_SIGN_UNITS = Visit(8, 16, 0), Visit(4, 12, 3)
 # Numbers further away than this are nowhere near the posterior: a path that gets there is given up.
 FAR = 100.0
 
@@ -110,13 +122,13 @@ class Tried(NamedTuple):
     gradients: FloatArray = np.empty((0, 0))  # (m, d + 4) those along a path
 
 
-def sweeps_between(n: int, adapt: bool) -> int:
+def sweeps_between(n: int, law: Law, adapt: bool) -> int:
     """Sweeps between two visits, which then take about half of the time: never a matter of the clock.
 
-    Warm-up visits twice as often, because there is much to learn from few visits.
+    Warm-up visits smooth units twice as often, because there is much to learn from few visits.
     """
     usual = 16 if n <= 600 else 32
-    return usual // 2 if adapt else usual
+    return usual // 2 if adapt and math.isfinite(law.sharpness) else usual
 
 
 def is_inferred(model: Model) -> bool:
@@ -157,8 +169,7 @@ def update_law(
     )
     # One thread: the last bits of the factors, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
-        n_proposals = min(MAX_PROPOSALS, STEPS_PER_NUMBER * _active(model).size)
-        for propose in [propose_path] + n_proposals * [propose_step]:
+        for propose in _plan(law, _active(model).size):
             tried = propose(chain, seen, place, tuning, rng)
             place = tried.place
             if learned is not None:
@@ -171,6 +182,13 @@ def update_law(
         kernel=make_kernel(model, place.law), alpha=place.alpha, log_nu=place.log_nu, log_sigma2=place.log_sigma2
     )
     return rebuild(chain, model, work)._replace(n_sweeps=n_sweeps), place.law, tuning, learned
+
+
+def _plan(law: Law, n_numbers: int) -> list[Callable[..., Tried]]:
+    """What a visit proposes, in order."""
+    visit = TO_SMOOTH_UNITS if math.isfinite(law.sharpness) else TO_SIGN_UNITS
+    n_steps = min(visit.max_steps, visit.steps_per_number * n_numbers)
+    return (n_numbers > visit.most_without_path) * [propose_path] + n_steps * [propose_step]
 
 
 def _active(model: Model) -> IntArray:
@@ -217,7 +235,7 @@ def propose_path(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
 
     Marks are the one thing that the latter leaves alone, so they decide which atoms are held: those with small ones.
     """
-    kind = int((len(PATHS) if math.isfinite(place.law.sharpness) else OF_SIGN_UNITS) * rng.random())
+    kind = int(len(PATHS) * rng.random()) if math.isfinite(place.law.sharpness) else OF_SIGN_UNITS
     which = kind - len(PATHS)
     marks, by_direction = PATHS[kind]
     log_mark = chain.log_mark[: chain.n_atoms]
@@ -298,7 +316,7 @@ def propose_step(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
     new, active = place.numbers, _active(model)
     p = LOG_NU % new.size  # log relevances and log sharpness
     which, direction = _direction(active, p, rng)
-    kind = int(N_STEP_KINDS * rng.random())
+    kind = int(N_STEP_KINDS * rng.random()) if math.isfinite(place.law.sharpness) else LARGE_HELD
     which = N_STEP_KINDS * which + kind
     new[:p] += np.exp(tuning.log_step[which]) * rng.standard_normal() * direction
     found, log_ratio = _try(chain, model, place, place.at(follow(model, new)), kind, rng)
@@ -337,7 +355,7 @@ def _try(
     log_mark = chain.log_mark[: chain.n_atoms]
     is_smooth = math.isfinite(new.law.sharpness)
     is_held = np.zeros(log_mark.size, dtype=bool)
-    if kind == NU_FOLLOWS and model.infer_nu and is_smooth:
+    if kind == NU_FOLLOWS and model.infer_nu:
         change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal
         new = new._replace(log_nu=place.log_nu + change)
         is_held = log_mark < math.log(model.n_atoms) + math.log(1.0 - rng.random())
