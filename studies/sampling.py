@@ -24,6 +24,7 @@ from widestable.engine.law import draw_log_relevance, draw_log_sharpness
 from widestable.engine.sweep import Plan
 from widestable.inputs import TrainingData, spread_indices, unscale_outputs
 from widestable.network import arcsine_kernel, unit_patterns
+from widestable.parameters import PAPER
 from widestable.predict import components
 from widestable.stable import log_remainder
 
@@ -71,6 +72,8 @@ def draw_spikes(n: int, rng: np.random.Generator) -> tuple[float, Floats]:
 def fit(X: Floats, y: Floats, seed: int, **settings: Any) -> StableRegressor:
     """Return a regressor fitted on one thread, without warnings: the studies report convergence themselves.
 
+    Studies speak of the paper's model unless they say otherwise, whatever the defaults of the regressor are.
+
     Parameters
     ----------
     X, y : ndarray
@@ -85,7 +88,7 @@ def fit(X: Floats, y: Floats, seed: int, **settings: Any) -> StableRegressor:
         settings["sharpness"] = np.inf
     with warnings.catch_warnings(), patch.object(time, "time", time.process_time):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return StableRegressor(random_state=seed, n_jobs=1, progress=False, **settings).fit(X, y)
+        return StableRegressor(random_state=seed, n_jobs=1, progress=False, **PAPER | settings).fit(X, y)
 
 
 def compile_engine() -> None:
@@ -180,7 +183,7 @@ def start(
     plan: Plan | None = None,
     **settings: Any,
 ) -> Chains:
-    """Return chains where those of `StableRegressor` start.
+    """Return chains where those of `StableRegressor` start, with the paper's model unless told otherwise.
 
     Parameters
     ----------
@@ -199,7 +202,7 @@ def start(
     # The regressor takes variances in squared units of y.
     units = Fixed(1.0, data.scaling.y_scale**2, data.scaling.y_scale**2)._asdict()
     settings |= {name: None if v is None else v * units[name] for name, v in fixed._asdict().items()}
-    chosen = StableRegressor(n_chains=n_chains, random_state=seed, **settings)
+    chosen = StableRegressor(n_chains=n_chains, random_state=seed, **PAPER | settings)
     at = fitting.start(data, chosen.get_params(deep=False))
     kernel = run.shared_kernel(at.model, at.sample.states[0].law)
     return Chains(replace(at, kernel=kernel), run.Setup(at.model, kernel, 1, plan=plan or Plan()))

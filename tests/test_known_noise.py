@@ -25,7 +25,7 @@ def test_alpha_two_is_heteroscedastic_gaussian_process_regression(standardize: b
     """One row is repeated, with another output and another variance."""
     X, y = fits.line_data()
     nu, v = 4.0, variances()
-    model = StableRegressor(alpha=2.0, nu=nu, standardize=standardize, **SHORT).fit(X, y, noise_variance=v)
+    model = StableRegressor.paper(alpha=2.0, nu=nu, standardize=standardize, **SHORT).fit(X, y, noise_variance=v)
     X_new = np.array([[97.0], [99.5], [100.0], [104.0]])
     # The prior is that of the scaled data.
     scaling = model.posterior_.data.scaling
@@ -49,7 +49,7 @@ def test_equal_variances_are_a_fixed_sigma2() -> None:
 
 def test_the_likelihood_is_that_of_single_observations(tmp_path: object) -> None:
     X, y = fits.line_data()
-    model = StableRegressor(**SHORT).fit(X, y, noise_variance=variances())
+    model = StableRegressor.paper(**SHORT).fit(X, y, noise_variance=variances())
     model.save(f"{tmp_path}/model.zip")
     for posterior in (model.posterior_, StableRegressor.load(f"{tmp_path}/model.zip").posterior_):
         tree = posterior.to_arviz()

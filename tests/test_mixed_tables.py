@@ -132,7 +132,7 @@ def test_python_takes_the_table_as_pandas_reads_it(name: str, tmp_path: Path) ->
     how = {"target": table.target, "out": tmp_path / "run", "missing": table.missing}
     options = [part for key, value in how.items() for part in (f"--{key}", value)]
     inputs = [part for column in table.kinds for part in ("--input", column)]
-    call_json("fit", tmp_path / "data.csv", *options, *inputs, *SHORT)
+    call_json("fit", tmp_path / "data.csv", *options, *inputs, *SHORT, "--paper")
     loaded = StableRegressor.load(tmp_path / "run" / "model.zip")
     np.testing.assert_array_equal(loaded.posterior_.f, model.posterior_.f)
 

@@ -11,6 +11,7 @@ import pytest
 from tests import fits
 from widestable import StableRegressor, fitting
 from widestable.engine.model import Priors
+from widestable.parameters import PAPER
 
 BOTH = {"relevance": None, "sharpness": None}
 
@@ -102,7 +103,7 @@ def test_draws_do_not_depend_on_the_number_of_threads() -> None:
 
 def test_a_killed_fit_ends_with_the_draws_of_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data()
-    parameters: dict[str, Any] = BOTH | {"n_chains": 2, "n_sweeps": 60, "random_state": 0, "progress": False}
+    parameters: dict[str, Any] = PAPER | BOTH | {"n_chains": 2, "n_sweeps": 60, "random_state": 0, "progress": False}
     file, real, count = tmp_path / "checkpoint", fitting._log_round, iter(range(100))
 
     def die(*args: Any) -> None:

@@ -93,7 +93,7 @@ RULES = {
     "sharpness": Rule(
         lambda v: v is None or _is_positive(v) or _is_infinite(v),
         "None, a number above 0, or infinity",
-        "leave it out to infer it, or pass math.inf for sign units",
+        "leave it out for sign units, or pass None to infer it",
     ),
     "relevance": Rule(
         lambda v: v is None or (isinstance(v, str) and v == "equal") or _are_relevances(v),
@@ -103,7 +103,7 @@ RULES = {
     "noise": Rule(
         lambda v: isinstance(v, str) and v in ("normal", "outliers"),
         '"normal" or "outliers"',
-        'leave it out for the noise of the paper, or pass "outliers" when a few observations may be far off',
+        'leave it out to allow for a few observations that are far off, or pass "normal" for the noise of the paper',
     ),
     "priors": Rule(
         lambda v: v is None or _are_priors(v),

@@ -43,8 +43,9 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     sharpness : float or None
         Of the units `erf(sharpness * h . x)`: infinite for the sign units of the paper; a number, on the scaled inputs,
         for smooth ones; None to infer it.
-    noise : "normal" or "outliers"
-        Normal, as in the paper, or with a few observations much further off, which `outliers` lists.
+    noise : "outliers" or "normal"
+        With a few observations that may be much further off than the others, which `outliers` lists; or normal, as in
+        the paper.
     relevance : "equal", None or array-like of shape (inputs,)
         How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
         is the law of the paper, one for each; None infers it; an array fixes it. A category has one relevance.
@@ -132,7 +133,7 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
         sigma2: float | None = None,
         sharpness: float | None = np.inf,
         relevance: Any = "equal",
-        noise: str = "normal",
+        noise: str = "outliers",
         priors: dict[str, Any] | None = None,
         n_atoms: float = 15,
         missing: str = "error",

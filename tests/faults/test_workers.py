@@ -21,6 +21,7 @@ from widestable import StableRegressor
 from widestable.engine import run
 from widestable.engine.chain import State
 from widestable.engine.run import Setup
+from widestable.parameters import PAPER
 
 ADVANCE = run.advance
 
@@ -49,7 +50,7 @@ def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_chains_in_processes_have_the_draws_of_chains_in_threads() -> None:
     X, y = fits.line_data()
-    model = StableRegressor(n_chains=2, n_sweeps=24, n_jobs=2, random_state=0, progress=False)
+    model = StableRegressor.paper(n_chains=2, n_sweeps=24, n_jobs=2, random_state=0, progress=False)
     with parallel_config(backend="loky"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
@@ -64,7 +65,7 @@ def test_a_process_that_dies_is_told_and_whole_rounds_are_kept(tmp_path: Path, m
         monkeypatch.setenv(f"WIDESTABLE_TEST_{module_name}", str(value))
     monkeypatch.setattr(run, "advance", die_in_second_round)
     X, y = fits.line_data()
-    model = StableRegressor(n_chains=2, n_sweeps=60, n_jobs=2, random_state=0, progress=False)
+    model = StableRegressor.paper(n_chains=2, n_sweeps=60, n_jobs=2, random_state=0, progress=False)
     with parallel_config(backend="loky"), pytest.raises(RuntimeError, match="A process that ran a chain died"):
         model.fit(X, y, checkpoint=checkpoint)
     monkeypatch.setattr(run, "advance", ADVANCE)
@@ -82,8 +83,8 @@ def test_two_fits_in_two_threads_give_what_they_give_alone() -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
 
         def fit(seed: int) -> None:
-            model = StableRegressor(n_chains=2, n_sweeps=60, random_state=seed, sharpness=None, progress=False)
-            found[seed] = model.fit(X, y)
+            settings = PAPER | {"sharpness": None, "n_chains": 2, "n_sweeps": 60, "random_state": seed}
+            found[seed] = StableRegressor(**settings, progress=False).fit(X, y)
 
         threads = [threading.Thread(target=fit, args=(seed,)) for seed in (1, 2)]
         for thread in threads:

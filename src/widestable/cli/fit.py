@@ -79,7 +79,7 @@ Relevance = Annotated[
 ]
 Noise = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="normal (the default), or outliers where a few observations may be far off."),
+    typer.Option(metavar="NAME", help="outliers (the default): a few observations may be far off; or normal."),
 ]
 Paper = Annotated[
     bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ class Screen(NamedTuple):
 
     observation: IntArray  # (outliers,)
     residual: FloatArray  # (outliers,) from the median of the neighbourhood
-    noise_variance: float  # robust variance of all residuals
+    log_variance: float  # robust, of all residuals
 
 
 def find_outliers(model: Model) -> Screen:
@@ -43,14 +44,14 @@ def find_outliers(model: Model) -> Screen:
     """
     n = model.obs_row.size
     if not model.has_spikes or n < N_NEIGHBOURS:
-        return Screen(np.empty(0, np.int64), np.empty(0), 1.0)
+        return Screen(np.empty(0, np.int64), np.empty(0), 0.0)
     X = model.X[model.obs_row]
     _, near = cKDTree(X).query(X, k=N_NEIGHBOURS)
     residual = model.obs_y - np.median(model.obs_y[near], axis=1)
     sd = float(np.median(np.abs(residual))) / MAD_OF_NORMAL
     order = np.argsort(-np.abs(residual), kind="stable")[: model.max_spikes]
     found = order[np.abs(residual[order]) > FAR * sd] if sd > 0.0 else order[:0]
-    return Screen(found.astype(np.int64), residual[found], sd**2 if sd > 0.0 else 1.0)
+    return Screen(found.astype(np.int64), residual[found], 2.0 * math.log(sd) if sd > 0.0 else 0.0)
 
 
 def spikes_at(model: Model, screen: Screen, log_sigma2: float) -> Spikes:

@@ -320,7 +320,7 @@ def start_inferred_law(
     columns = np.flatnonzero(np.isin(model.leader, model.leader[np.ptp(model.X, axis=0) > 0.0]))
     outliers = find_outliers(model)
     # The optimum must not trust outliers: they get the weight that their spikes leave them.
-    seen, _ = inflate(model, spikes_at(model, outliers, math.log(outliers.noise_variance)))
+    seen, _ = inflate(model, spikes_at(model, outliers, outliers.log_variance))
     leaders, group = np.unique(model.leader[columns], return_inverse=True)
     X = np.ascontiguousarray(model.X[:, columns])
     rows = Rows(X, seen.row_y, seen.weight, seen.n_extra, seen.ss_within, group)
