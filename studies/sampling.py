@@ -91,6 +91,12 @@ def fit(X: Floats, y: Floats, seed: int, **settings: Any) -> StableRegressor:
         return StableRegressor(random_state=seed, n_jobs=1, progress=False, **PAPER | settings).fit(X, y)
 
 
+def default_model() -> dict[str, Any]:
+    """Return units, relevance and noise as they are by default, in a form that JSON can hold."""
+    given = StableRegressor().get_params(deep=False)
+    return {name: "inf" if given[name] == np.inf else given[name] for name in PAPER}
+
+
 def compile_engine() -> None:
     """Compile the engine, or load it from numba's cache, for sign units and for an inferred law."""
     X = np.linspace(0.0, 1.0, 6)[:, None]

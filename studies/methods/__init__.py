@@ -24,13 +24,13 @@ class Method(NamedTuple):
 
 METHODS = {
     "published": Method("Stable, published sampler", published, 1),
-    "jumps_given": Method("Stable, alpha and nu given", jumps, 1),
-    "jumps_inferred": Method("Stable, alpha and nu inferred", jumps, 1),
-    "jumps_smooth": Method("Stable, sharpness inferred too", jumps, 2),
+    "jumps_given": Method("Stable, alpha and nu given", jumps, 2),
+    "jumps_inferred": Method("Stable, alpha and nu inferred", jumps, 2),
+    "jumps_default": Method("Stable, widestable's default", jumps, 1),
     "gp_ml": Method("GP ML", gp_ml, 1),
     "gp_bayes": Method("GP Bayes", gp_bayes, 1),
     "bayes_nnet": Method("Bayes NNet", bayes_nnet, 1),
     "bart": Method("BART", bart, 1),
     "forest": Method("random forest", forest, 1),
 }
-STABLE = ("published", "jumps_given", "jumps_inferred", "jumps_smooth")
+STABLE = ("published", "jumps_given", "jumps_inferred", "jumps_default")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, Mixture, from_draws, judge_mixing
+from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, Mixture, from_draws, from_observations, judge_mixing
 from studies.methods.running import N_CHAINS, N_OBSERVED, N_SHOWN, Indices
 from studies.problems import Floats, Problem
 from studies.sampling import WARM_UP, compile_engine, draws_at, fit, mixture_at, observations_at, start, thinned
@@ -45,12 +45,13 @@ def jumps(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Fo
     posterior = model.posterior_
     shown = thinned(posterior, N_DRAWN) if {"sharpness", "relevance"} & set(posterior.inferred) else posterior
     f = draws_at(shown, X_new, np.random.default_rng([seed, 1]))
-    forecast = from_draws(f, np.sqrt(shown.sigma2), np.random.default_rng([seed, 2]))
+    y = observations_at(thinned(posterior, N_SHOWN), X_new, N_OBSERVED, np.random.default_rng([seed, 2]))
+    forecast = replace(from_observations(y, model.predict(X_new)), f_draws=f)
     info = {"alpha": model.alpha_, "nu": model.nu_, "sigma": model.sigma_, "sharpness": model.sharpness_}
     found = posterior.convergence()
     info |= {"rhat_train": float(found.rhat.max()), "ess_train": float(found.ess.min())}
     n_iterations = len(posterior.sigma2) * posterior.n_sweeps
-    return replace(forecast, point=model.predict(X_new), n_iterations=n_iterations, info=info)
+    return replace(forecast, n_iterations=n_iterations, info=info)
 
 
 def regressor(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -> Forecast:

@@ -19,7 +19,7 @@ from widestable.plots import COLORS, plot_band
 
 DPI = 80
 # Methods that get a panel where all nine would not fit.
-SHOWN = ("published", "jumps_inferred", "jumps_smooth", "gp_bayes", "bart")
+SHOWN = ("published", "jumps_inferred", "jumps_default", "gp_bayes", "bart")
 QUANTILES = ("5%", "50%", "95%")
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 from studies.problems import BY_NAME
 from studies.reproduction import paper
+from studies.sampling import default_model
 
 Settings = dict[str, Any]
 
 # The value of `alphas` or `alpha` that stands for the paper's alpha* of each function.
 STAR = "star"
 NU_STAR = paper.NU
+# Where chains stop that are to run until they have converged: twice the limit that users have.
+MAX_SWEEPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,14 @@ def _competitors(n_restarts: int, nuts: tuple[int, int, int], nnet: tuple[int, i
 
 
 def _inferred(n_sweeps: int | None) -> dict[str, Settings]:
-    """Return settings of the jump engine with alpha and nu inferred, with the sharpness infinite or inferred too."""
-    common = {"n_chains": 4, "n_sweeps": n_sweeps}
-    return {"jumps_inferred": common | {"sharpness": "inf"}, "jumps_smooth": common | {"sharpness": None}}
+    """Return settings of the jump engine with alpha and nu inferred: the model of the paper, and the default."""
+    common = {"n_chains": 4, "n_sweeps": n_sweeps, "max_sweeps": MAX_SWEEPS}
+    return {"jumps_inferred": common | {"sharpness": "inf"}, "jumps_default": common | default_model()}
 
 
 def _given(n_sweeps: int | None, **settings: Any) -> dict[str, Settings]:
     """Return settings of the jump engine at a given or searched (alpha, nu), in the units of the data."""
-    common = {"n_chains": 4, "n_sweeps": n_sweeps, "standardize": False, "sharpness": "inf"}
+    common = {"n_chains": 4, "n_sweeps": n_sweeps, "max_sweeps": MAX_SWEEPS, "standardize": False, "sharpness": "inf"}
     return {"jumps_given": common | settings}
 
 
@@ -156,24 +159,24 @@ STANDARD = Preset(
     covariance={"iterations": 3000, "burn_in": 1000, "n_chains": 4, "n_sweeps": 3000},
 )
 
-# The competitors' budgets of the standard preset are generous already. The full preset adds training sets, draws of
-# BART on S&P 500, and chains of ours that run until converged, or two to three times as long.
+# The competitors' budgets of the standard preset are generous already. The full preset adds training sets, splits,
+# draws of BART on S&P 500, and chains of ours that run until they have converged.
 _full_sp500 = _standard_real | {"bart": {"n_chains": 4, "n_warm": 500, "n_keep": 1000}}
 FULL = Preset(
     name="full",
-    n_repeats=4,
+    n_repeats=5,
     n_splits=10,
-    n_location_splits=5,
+    n_location_splits=10,
     n_published={"real_estate": 1, "sp500": 2},
     line=_published(3000, alphas=TENTHS[::2], nus=[NU_STAR], n_folds=5, search_iterations=900)
     | _given(None, **AT_STAR)
     | _inferred(None)
     | _standard_others,
-    plane=_published(3000, **ONLY_STAR) | _given(12000, **AT_STAR) | _inferred(12000) | _standard_others,
-    real_estate=_published(600, **STANDARD_SEARCH) | _given(6000, **STANDARD_SEARCH) | _inferred(6000) | _standard_real,
+    plane=_published(3000, **ONLY_STAR) | _given(None, **AT_STAR) | _inferred(None) | _standard_others,
+    real_estate=_published(600, **STANDARD_SEARCH) | _given(None, **STANDARD_SEARCH) | _inferred(None) | _standard_real,
     sp500=_published(600, **ONLY_SP500)
-    | _given(3000, alpha=paper.SP500_ALPHA, nu=NU_STAR)
-    | _inferred(3000)
+    | _given(None, alpha=paper.SP500_ALPHA, nu=NU_STAR)
+    | _inferred(None)
     | _full_sp500,
     ablation=STANDARD.ablation,
     traces=STANDARD.traces,

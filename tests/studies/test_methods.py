@@ -9,6 +9,7 @@ from studies.methods import METHODS
 from studies.methods.gaussian_process import gp_bayes, gp_ml, gp_ml_wide, gp_student
 from studies.methods.ours import choose, regressor
 from studies.problems import Floats, Problem, friedman, simulate
+from studies.sampling import default_model
 
 SETTINGS: dict[str, dict[str, object]] = {
     "published": {
@@ -21,7 +22,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "jumps_given": {"alpha": 1.1, "nu": 1.0, "standardize": False, "n_chains": 2, "n_sweeps": 300},
     "jumps_inferred": {"n_chains": 2, "n_sweeps": 300, "sharpness": "inf"},
-    "jumps_smooth": {"n_chains": 2, "n_sweeps": 300, "sharpness": None},
+    "jumps_default": {"n_chains": 2, "n_sweeps": 300} | default_model(),
     "gp_ml": {"n_restarts": 1},
     "gp_bayes": {"n_chains": 2, "n_warm": 100, "n_keep": 100},
     "bayes_nnet": {"n_restarts": 1, "n_steps": 2000},
@@ -29,7 +30,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "forest": {"n_trees": 40},
 }
 NEEDS = {"gp_bayes": "numpyro", "bayes_nnet": "numpyro", "bart": "stochtree"}
-SLOW = {*NEEDS, "published", "jumps_given", "jumps_inferred", "jumps_smooth"}
+SLOW = {*NEEDS, "published", "jumps_given", "jumps_inferred", "jumps_default"}
 
 
 def run(name: str, problem: Problem) -> Forecast:

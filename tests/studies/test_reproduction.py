@@ -154,11 +154,11 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sign", "smooth", "answer"),
-    [(0.05, 0.05, "both"), (0.05, 0.7, "sign units"), (0.7, 0.05, "inferred"), (0.7, 0.7, "**none**")],
+    ("theirs", "default", "answer"),
+    [(0.05, 0.05, "both"), (0.05, 0.7, "the paper's"), (0.7, 0.05, "ours"), (0.7, 0.7, "**none**")],
 )
-def test_targets_compare_with_the_best_other(tmp_path: Path, sign: float, smooth: float, answer: str) -> None:
-    errors = {"jumps_inferred": sign, "jumps_smooth": smooth, "bart": 0.45}
+def test_targets_compare_with_the_best_other(tmp_path: Path, theirs: float, default: float, answer: str) -> None:
+    errors = {"jumps_inferred": theirs, "jumps_default": default, "bart": 0.45}
     fill(tmp_path, errors, ("simulated", "real_estate", "sp500"))
     kept = {name: Kept.of(tmp_path, study.plan(QUICK)) for name, study in STUDIES.items()}
     lines = targets(kept).splitlines()[2:]
