@@ -19,6 +19,7 @@ Results = dict[str, list[Result]]
 TITLES = {
     "sign": "Sign units, jump engine, alpha, nu and sigma2 inferred; f from the exact partition",
     "outliers": "Noise with outliers: sign units, jump engine; f from the exact partition",
+    "relevance": "Two inputs, outliers, relevances inferred: sign units, jump engine; f from a wide network",
     "law": "Two inputs, jump engine, the sharpness and the relevance of each input inferred too; f from a wide network",
     "gibbs": "Blocked sampler on the exact partition, alpha = 1.1 and nu given; f from the exact partition",
     "broken": "A broken sampler, for comparison: sign units, every row counted twice",

@@ -21,12 +21,12 @@ ALPHA_RANGE = (0.5, 1.95)
 # Redrawing depends on y alone, so it keeps the test valid.
 LARGEST_Y = 1e8
 WIDTH = 10_000
-# Of the prior, where it is not that of sign units.
-LOG_NU_SD = {"law": 3.0}
+# Of the prior: with sign units, and where the sharpness is inferred.
+LOG_NU_SD = {"sign": 1.5, "inferred": 3.0}
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 N_CHAINS = 2
 # Where the seeds of each kind begin, in millions.
-KINDS = {"sign": 0, "gibbs": 2, "broken": 3, "law": 4, "outliers": 5}
+KINDS = {"sign": 0, "gibbs": 2, "broken": 3, "law": 4, "outliers": 5, "relevance": 6}
 
 
 class Design(NamedTuple):
@@ -72,11 +72,26 @@ class Truth(NamedTuple):
     n_redrawn: int
 
 
-# Parameters of the regressor by kind, where they are not the defaults.
+# Parameters of the regressor by kind, where they are not those of the paper's model.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "law": {"sharpness": None, "relevance": None},
     "outliers": {"noise": "outliers"},
+    "relevance": {"relevance": None, "noise": "outliers"},
 }
+
+
+class What(NamedTuple):
+    """What is inferred beside alpha, nu and sigma2."""
+
+    sharpness: bool
+    relevance: bool
+    outliers: bool
+
+
+def what_of(kind: str) -> What:
+    """Return what a kind infers."""
+    given = {"sharpness": "inf", "relevance": "equal", "noise": "normal"} | PARAMETERS.get(kind, {})
+    return What(given["sharpness"] is None, given["relevance"] is None, given["noise"] == "outliers")
 
 
 class Draws(NamedTuple):
@@ -88,7 +103,7 @@ class Draws(NamedTuple):
 
 def design_of(kind: str) -> Design:
     """Return the rows of a kind: in the plane where the relevance is inferred, otherwise on the line."""
-    return PLANE if kind == "law" else LINE
+    return PLANE if what_of(kind).relevance else LINE
 
 
 def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) -> Truth:
@@ -97,25 +112,25 @@ def draw_truth(kind: str, rng: np.random.Generator, alpha: float | None = None) 
     The engine's prior of sigma2 is truncated at a floor that depends on y. Given y, truths that are drawn again below
     it have the posterior of the truncated prior, so the ranks stay uniform.
     """
-    design = design_of(kind)
+    design, what = design_of(kind), what_of(kind)
     n, d = design.X.shape
     rows = np.concatenate(design)
     n_redrawn = 0
     while True:
         index = float(rng.uniform(*ALPHA_RANGE)) if alpha is None else alpha
-        log_nu = LOG_NU_SD.get(kind, 1.5) * float(rng.standard_normal())
+        log_nu = LOG_NU_SD["inferred" if what.sharpness else "sign"] * float(rng.standard_normal())
         log_relevance, log_sharpness = np.zeros(d), math.inf
-        seen = rows
-        if kind == "law":
+        if what.relevance:
             log_relevance = draw_log_relevance(d, PRIORS.relevance_scale, rng)
-            seen = rows * np.exp(log_relevance)
+        seen = rows * np.exp(log_relevance)
+        if what.sharpness:
             log_sharpness = draw_log_sharpness(rng)
             # The prior is that of the squared scale of f.
             log_nu -= math.log(kernel_diagonal(seen[:n], math.exp(log_sharpness)).mean())
         log_sigma2 = math.log(math.tan(0.5 * math.pi * rng.random()))
         f = draw_function(seen, index, math.exp(log_nu), math.exp(log_sharpness), rng)
         noise_sd = math.exp(0.5 * log_sigma2)
-        p_outlier, spikes = draw_spikes(f.size, rng) if kind == "outliers" else (0.0, np.zeros(f.size))
+        p_outlier, spikes = draw_spikes(f.size, rng) if what.outliers else (0.0, np.zeros(f.size))
         spikes = noise_sd * spikes
         y = f + noise_sd * rng.standard_normal(f.size) + spikes
         if np.abs(y[:n]).max() <= LARGEST_Y and _is_above_floor(kind, y[:n], log_sigma2):
@@ -134,12 +149,12 @@ def training_data(kind: str, y: Floats) -> TrainingData:
     X = design_of(kind).X
     # The broken sampler counts every row twice, so it trusts the data too much.
     weight = np.full(len(X), 2.0) if kind == "broken" else None
-    return check_training(X, y, weight, standardize=False, robust=kind == "outliers")
+    return check_training(X, y, weight, standardize=False, robust=what_of(kind).outliers)
 
 
 def draw_function(rows: Floats, alpha: float, nu: float, sharpness: float, rng: np.random.Generator) -> Floats:
-    """Draw f at rows: on the exact partition for sign units, from a wide network for smooth ones."""
-    if math.isfinite(sharpness):
+    """Draw f at rows: on the exact partition for sign units on a line, otherwise from a wide network."""
+    if math.isfinite(sharpness) or rows.shape[1] > 1:
         return np.asarray(draw_network(rows, WIDTH, alpha=alpha, nu=nu, random_state=rng, sharpness=sharpness)[0])
     partition = build_partition(rows)
     log_v = math.log(nu) + 2.0 / alpha * np.log(partition.q) + draw_log_positive(alpha, partition.q.size, rng)
@@ -154,6 +169,7 @@ def largest_step(f: Floats) -> Floats:
 def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
     """Run the jump engine with everything inferred, its prior of alpha cut to the range of the simulation."""
     X, X_new = design_of(kind)
+    what = what_of(kind)
     data = training_data(kind, truth.y[: len(X)])
     settings: dict[str, Any] = {"n_chains": N_CHAINS, "seed": seed, "priors": {"alpha": ALPHA_RANGE}}
     chains = start(data, **settings, **PARAMETERS.get(kind, {}))
@@ -167,11 +183,12 @@ def by_jumps(truth: Truth, kind: str, how: Length, seed: int) -> Draws:
         "log sigma2": np.log(posterior.sigma2).ravel(),
         "largest step": largest_step(f),
     }
-    if kind == "law":
+    if what.sharpness:
         quantities["log sharpness"] = np.log(posterior.sharpness).ravel()
+    if what.relevance:
         quantities |= {f"log r_{j + 1}": np.log(posterior.relevance[:, :, j]).ravel() for j in range(X.shape[1])}
     places = dict(zip(design_of(kind).new_names, f_new.T, strict=True))
-    if kind == "outliers":
+    if what.outliers:
         ends = posterior.quantiles(X_new, interval_ends().ravel()).reshape(len(X_new), -1, 2)
         return Draws(quantities | spike_draws(posterior) | places, ends)
     return Draws(quantities | places, _ends(f_new, np.sqrt(posterior.sigma2.ravel()), seed))

@@ -20,12 +20,13 @@ NAME = "calibration"
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "outliers": {"n_warm": 1000, "thin": 40, "n_draws": 39},
+    "relevance": {"n_warm": 1000, "thin": 80, "n_draws": 39},
     "law": {"n_warm": 600, "thin": 80, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
 }
 # Raise one when a change of a sampler changes its draws, so that old results are not reused.
-VERSIONS = {"sign": 3, "outliers": 2, "law": 4, "gibbs": 1, "broken": 3, "coverage": 3}
+VERSIONS = {"sign": 3, "outliers": 2, "law": 5, "relevance": 1, "gibbs": 1, "broken": 3, "coverage": 3}
 # Enough to find a broken sampler out.
 N_BROKEN = 200
 N_REPEATS_OF_FUNCTIONS = 5

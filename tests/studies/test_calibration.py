@@ -96,10 +96,10 @@ def short_run(kind: str, n: int) -> dict[str, Verdict]:
 @pytest.mark.parametrize("kind", study.SETTINGS)
 def test_every_quantity_has_a_truth_and_a_rank(kind: str) -> None:
     found = simulations.simulate(kind, 0, n_warm=8, thin=2, n_draws=19, alpha=study.SETTINGS[kind].get("alpha"))
-    of_kind = {
-        "law": {"log sharpness", "log r_1", "log r_2"},
-        "outliers": {"p", "number of spikes", "largest spike"},
-    }.get(kind, set())
+    relevances, spikes = {"log r_1", "log r_2"}, {"p", "number of spikes", "largest spike"}
+    of_kind = {"law": {"log sharpness"} | relevances, "outliers": spikes, "relevance": relevances | spikes}.get(
+        kind, set()
+    )
     parameters = {"log sigma2", "largest step"} | ({"alpha", "log nu"} if kind != "gibbs" else set()) | of_kind
     assert parameters | set(simulations.design_of(kind).new_names) == set(found["ranks"])
     assert all(0 <= rank <= 19 for rank in found["ranks"].values())
@@ -130,7 +130,7 @@ def test_truths_have_the_outliers_of_the_prior_and_noise_above_its_floor() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sign", "outliers", "law", "gibbs"])
+@pytest.mark.parametrize("kind", ["relevance", "sign", "outliers", "law", "gibbs"])
 def test_ranks_are_uniform(kind: str) -> None:
     for name, verdict in short_run(kind, 100).items():
         assert verdict.least > P_VALUE, f"{name}: {verdict}"
