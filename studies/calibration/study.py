@@ -15,12 +15,13 @@ from studies.sampling import fit
 
 NAME = "calibration"
 # Draws are an autocorrelation time or more apart. The slowest quantity took 16 sweeps in six runs with sign units, 30
-# in eight runs of the blocked sampler, 5 to 35 (sigma2) in thirteen runs with outliers, and 28 to 131 (the sharpness or
-# a relevance, 68 on average) in six runs with the law inferred. The last two make fewer draws.
+# in eight runs of the blocked sampler, 5 to 35 (sigma2) in thirteen runs with outliers, 62 to 425 (a relevance, 147 on
+# average) in six runs with relevances, and 28 to 131 (the sharpness or a relevance, 68 on average) in six runs with the
+# law inferred. The last three make fewer draws.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sign": {"n_warm": 1000, "thin": 30, "n_draws": 99},
     "outliers": {"n_warm": 1000, "thin": 40, "n_draws": 39},
-    "relevance": {"n_warm": 1000, "thin": 80, "n_draws": 39},
+    "relevance": {"n_warm": 1500, "thin": 160, "n_draws": 19},
     "law": {"n_warm": 600, "thin": 80, "n_draws": 19},
     "gibbs": {"n_warm": 1000, "thin": 40, "n_draws": 99, "alpha": 1.1},
     "broken": {"n_warm": 1000, "thin": 30, "n_draws": 99},
