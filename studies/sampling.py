@@ -24,11 +24,11 @@ from widestable.engine.law import draw_log_relevance, draw_log_sharpness
 from widestable.engine.sweep import Plan
 from widestable.inputs import TrainingData, spread_indices, unscale_outputs
 from widestable.network import arcsine_kernel, unit_patterns
-from widestable.parameters import PAPER
 from widestable.predict import components
 from widestable.stable import log_remainder
 
 __all__ = [
+    "PAPER",
     "PRIORS",
     "WARM_UP",
     "Chains",
@@ -38,6 +38,7 @@ __all__ = [
     "compile_engine",
     "covariance",
     "covariance_draws",
+    "default_model",
     "draw_log_relevance",
     "draw_log_sharpness",
     "draw_spikes",
@@ -51,6 +52,8 @@ __all__ = [
     "thinned",
 ]
 
+# Not the library's own constant: older versions of it, which are run beside this one, have none.
+PAPER: dict[str, Any] = {"sharpness": np.inf, "relevance": "equal", "noise": "normal"}
 # The defaults of StableRegressor: what users run is what is studied.
 N_ATOMS = 15.0
 PRIORS = model.Priors()

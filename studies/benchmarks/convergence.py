@@ -36,6 +36,7 @@ from studies.methods.running import Run, judged_rows
 from studies.problems import FUNCTIONS, Problem, friedman, jump_and_slope, oblique, simulate, two_jumps_and_slope
 from studies.results import Kept
 from studies.runner import Piece, Result, plain, run_and_tell
+from studies.sampling import default_model
 
 STUDY = "convergence"
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +88,8 @@ class Method(NamedTuple):
 
 OURS = {
     "paper": Method(OurRun, {"sharpness": "inf", "relevance": "equal", "noise": "normal"}),
+    "default": Method(OurRun, default_model()),
+    "relevance": Method(OurRun, {"sharpness": "inf", "relevance": None, "noise": "outliers"}),
     "learned": Method(OurRun, {"sharpness": None, "relevance": None, "noise": "outliers"}),
 }
 OTHERS = {

@@ -210,14 +210,14 @@ def test_what_cannot_be_run_is_left_out_with_a_line(
     monkeypatch.setattr(study, "find_spec", lambda name: None if name == "bartz" else name)
     pieces = pieces_of("sp500", "rows10000", "smooth", "--seeds", "2")
     assert [(piece.data, piece.method) for piece in pieces if piece.repeat == 1] == [
-        *(("smooth", name) for name in ("paper", "learned", "stochtree", "pymc_bart", "gp")),
-        *(("rows10000", name) for name in ("paper", "learned", "stochtree", "pymc_bart")),
+        *(("smooth", name) for name in (*study.OURS, "stochtree", "pymc_bart", "gp")),
+        *(("rows10000", name) for name in (*study.OURS, "stochtree", "pymc_bart")),
     ]
     told = capsys.readouterr().out
     assert "sp500 skipped: There is no sp500.csv" in told
     assert "gp skipped on rows10000: it is for at most 1000 rows" in told
     assert "bartz skipped: bartz is missing" in told
-    assert len({piece.file_name for piece in pieces}) == len(pieces) == 18
+    assert len({piece.file_name for piece in pieces}) == len(pieces) == 26
 
 
 def test_the_digest_notices_the_sampler_and_nothing_else(tmp_path: Path) -> None:
