@@ -78,6 +78,6 @@ def test_outliers_are_marked_and_plateaus_are_not(n_rows: int, expected: tuple[i
     x, rows = np.linspace(0.0, 10.0, 80), np.arange(80)
     y = 3.0 * (x > 6.0) + 4.0 * ((rows >= 20) & (rows < 20 + n_rows))
     y = y + 0.5 * np.random.default_rng(0).standard_normal(80)
-    model = StableRegressor(random_state=0, n_sweeps=1500, n_chains=2).fit(x[:, None], y)
+    model = StableRegressor.paper(random_state=0, n_sweeps=1500, n_chains=2).fit(x[:, None], y)
     sure = [jump for jump in model.jumps() if jump.probability > 0.9]
     assert [jump.possible_outliers for jump in sure] == [expected, expected, ()]
