@@ -90,7 +90,8 @@ class Outliers:
     def __str__(self) -> str:
         if not self.are_modelled:
             return 'The model was fitted with normal noise, which knows no outliers: fit with noise="outliers".'
-        head = f"{len(self)} of {self.n_rows} rows are outliers with probability {self.least_probability:.3g} or more"
+        found = f"{len(self)} of {self.n_rows} rows are outliers" if len(self) else "No row is an outlier"
+        head = f"{found} with probability {self.least_probability:.3g} or more"
         return "\n".join([head, *(f"  {item}" for item in self)])
 
     __repr__ = __str__

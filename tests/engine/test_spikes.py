@@ -126,7 +126,7 @@ def test_screen_finds_outliers_and_spares_steps() -> None:
     model = spiky_model(check_training(x[:, None], y))
     outliers = find_outliers(model)
     assert sorted(outliers.observation) == [20, 21, 120]
-    log_sigma2 = math.log(outliers.noise_variance)
+    log_sigma2 = outliers.log_variance
     spikes = spikes_at(model, outliers, log_sigma2)
     size = 0.5 * (spikes.log_c + log_sigma2)
     np.testing.assert_allclose(size, np.log(np.abs(outliers.residual)), atol=0.25)
