@@ -55,10 +55,11 @@ def _possible(
 def default(given: argparse.Namespace) -> None:
     """Print the table from which the default is chosen."""
     plan = pieces(n_sets=given.sets)
-    frame = table.complete(table.gather(given.cache, plan, table.RESULTS), plan)
+    everything = table.gather(given.cache, plan, table.RESULTS)
+    frame = table.complete(everything, plan)
     if frame.empty:
         raise SystemExit("There is no data set on which all methods have a result: run more.")
-    found = choice.candidates(frame)
+    found = choice.candidates(frame, everything)
     show(f"{frame.groupby(['problem', 'repeat']).ngroups} data sets", choice.HEADER, choice.in_cells(found))
     print(f"\n{RULE}\n\nChosen: {choice.chosen(found)}")
 

@@ -10,13 +10,15 @@ from studies.evidence.table import means
 from studies.results import number
 
 
-def candidates(frame: pd.DataFrame) -> pd.DataFrame:
+def candidates(frame: pd.DataFrame, found: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return what the rule looks at, and more, for each of our combinations.
 
     Parameters
     ----------
     frame : DataFrame
-        Results on data sets that are complete; at least those of ours.
+        Results on data sets that are complete; at least those of ours. CRPS and MAE are compared on these.
+    found : DataFrame or None
+        All results; by default `frame`. What concerns one combination alone counts on every data set that it has.
 
     Returns
     -------
@@ -31,8 +33,9 @@ def candidates(frame: pd.DataFrame) -> pd.DataFrame:
     log_ratio, mae_ratio = (np.log(part.div(part.min(axis=1), axis=0))[ours].fillna(np.inf) for part in (crps, mae))
     steps = [name for name in crps.index if PROBLEMS[name].kind == "steps"]
     of_paper = np.log(crps[ours].loc[steps].div(crps.loc[steps, PAPER], axis=0)) if PAPER in crps else crps[[]]
-    rows = frame[frame["method"].isin(ours)].groupby("method")
-    found = pd.DataFrame(
+    found = frame if found is None else found
+    rows = found[found["method"].isin(ours)].groupby("method")
+    table = pd.DataFrame(
         {
             "log_ratio": log_ratio.mean(),
             "log_ratio_error": log_ratio.where(np.isfinite(log_ratio)).std() / np.sqrt(len(log_ratio)),
@@ -44,8 +47,8 @@ def candidates(frame: pd.DataFrame) -> pd.DataFrame:
         },
         index=ours,
     )
-    good = (found["converged"] > LEAST_CONVERGED) & (found["steps"] <= MAX_RATIO) & np.isfinite(found["log_ratio"])
-    return found.assign(eligible=good)
+    good = (table["converged"] > LEAST_CONVERGED) & (table["steps"] <= MAX_RATIO) & np.isfinite(table["log_ratio"])
+    return table.assign(eligible=good)
 
 
 def chosen(table: pd.DataFrame) -> str | None:

@@ -46,9 +46,8 @@ def write_page(out: Path, found: pd.DataFrame, plan: Sequence[Piece], of_series:
         Results on series.
     """
     parts = [HEAD, _state(found, plan)]
-    frame = table.complete(found, plan)
-    if _has_ours(found) and not frame.empty:
-        parts += _results(frame, out.parent / "images" / PICTURE)
+    if _has_ours(found) and not table.complete(found, plan).empty:
+        parts += _results(found, plan, out.parent / "images" / PICTURE)
     if _has_ours(found):
         parts += ["## Failures and missing pieces", failures(found)]
         if missing := _missing(found, plan):
@@ -68,8 +67,11 @@ def _state(found: pd.DataFrame, plan: Sequence[Piece]) -> str:
     hours = found["cpu_seconds"].sum() / 3600.0
     text = f"{len(found)} of {len(plan)} pieces, {hours:.1f} core hours. {', '.join(pd.unique(found['versions']))}."
     if n_missing := len(_missing(found, plan)):
-        text += f"\n\n**{n_missing} pieces are missing**; the section on failures names them. Tables are of those data "
-        text += "sets on which every method that was run at all, and is planned there, has a result."
+        text += f"\n\n**{n_missing} pieces are missing**; the section on failures names them. CRPS and other scores "
+        text += (
+            "are compared on those data sets on which every method of the table that is planned there has a result; "
+        )
+        text += "convergence, coverage and seconds of a method are over all data sets that it has."
     return text
 
 
@@ -94,37 +96,43 @@ def missing_in_words(missing: Sequence[Piece]) -> str:
     return "\n".join(f"- {', '.join(methods)}: {sets}" for sets, methods in by_sets.items())
 
 
-def _results(frame: pd.DataFrame, picture: Path) -> list[str]:
+def _results(found: pd.DataFrame, plan: Sequence[Piece], picture: Path) -> list[str]:
     """Return the sections that are made of complete data sets; ranks and the default need more than one method."""
-    there = set(frame["method"])
-    crps = table.means(frame, "crps")
+    everywhere, there = table.complete(found, plan), set(found["method"])
     best, sections = None, []
     if PAPER in there:
-        options = choice.candidates(frame)
+        options = choice.candidates(everywhere, found)
         best = choice.chosen(options)
-        sections += ["## The default", _default(options, best)]
+        sections += ["## The default", _default(options, best, _n_sets(everywhere))]
     shown = [name for name in dict.fromkeys((best, PAPER, *OTHERS)) if name in there]
+    frame = table.complete(found[found["method"].isin(shown)], plan)
+    crps = table.means(frame, "crps")
     if len(compared := [name for name in shown if np.isinf(METHODS[name].max_rows)]) > 1:
         ranked = ranks.rank(crps[compared])
         ranks.draw(ranked, TITLES, {name for name in compared if name in OURS}, picture)
-        sections += ["## Average ranks", _ranks(crps[compared]), _picture(ranked)]
+        sections += ["## Average ranks", _ranks(crps[compared], _n_sets(frame)), _picture(ranked)]
     if best is not None:
         sections += ["## Wins and losses", wins_and_losses(crps, best)]
     sections += ["## Scores", *_scores(frame, shown)]
-    sections += ["## Our eight combinations, CRPS", _score_table(crps[[name for name in OURS if name in there]])]
-    return [*sections, "## Time and convergence", _time(frame)]
+    of_ours = table.means(everywhere, "crps")[[name for name in OURS if name in there]]
+    sections += ["## Our eight combinations, CRPS", _score_table(of_ours)]
+    return [*sections, "## Time and convergence", _time(found)]
 
 
-def _default(options: pd.DataFrame, best: str | None) -> str:
+def _n_sets(frame: pd.DataFrame) -> int:
+    return int(frame.groupby(["problem", "repeat"]).ngroups)
+
+
+def _default(options: pd.DataFrame, best: str | None, n_sets: int) -> str:
     words = "No combination is eligible by the rule below." if best is None else f"Chosen: **{TITLES[best]}**."
     lines = markdown_table(choice.HEADER, choice.in_cells(options))
-    return f"{words} Mean log ratios have standard errors over problems.\n\n{lines}"
+    return f"{words} Ratios are of {n_sets} data sets; mean log ratios have standard errors over problems.\n\n{lines}"
 
 
 # --- Ranks -----------------------------------------------------------------------------------------------
 
 
-def _ranks(crps: pd.DataFrame) -> str:
+def _ranks(crps: pd.DataFrame, n_sets: int) -> str:
     """Return a table of average ranks by group of problems, with standard errors."""
     parts = {}
     for title, kinds in GROUPS.items():
@@ -136,7 +144,7 @@ def _ranks(crps: pd.DataFrame) -> str:
         [TITLES[name], *(f"{part.mean[name]:.2f} ({part.error[name]:.2f})" for part in parts.values())]
         for name in order
     ]
-    text = "By CRPS, 1 is best; in brackets the standard error over problems."
+    text = f"By CRPS on {n_sets} data sets, 1 is best; in brackets the standard error over problems."
     return f"{text}\n\n{markdown_table(['method', *parts], rows_of)}"
 
 
