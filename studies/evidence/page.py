@@ -67,11 +67,9 @@ def _state(found: pd.DataFrame, plan: Sequence[Piece]) -> str:
     hours = found["cpu_seconds"].sum() / 3600.0
     text = f"{len(found)} of {len(plan)} pieces, {hours:.1f} core hours. {', '.join(pd.unique(found['versions']))}."
     if n_missing := len(_missing(found, plan)):
-        text += f"\n\n**{n_missing} pieces are missing**; the section on failures names them. CRPS and other scores "
-        text += (
-            "are compared on those data sets on which every method of the table that is planned there has a result; "
-        )
-        text += "convergence, coverage and seconds of a method are over all data sets that it has."
+        text += f"\n\n**{n_missing} pieces are missing**; the section on failures names them. Scores are compared on "
+        text += "those data sets on which every method of the table that is planned there has a result; convergence, "
+        text += "coverage and seconds of a method are over all data sets that it has."
     return text
 
 

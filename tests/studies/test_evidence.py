@@ -242,6 +242,16 @@ def test_a_combination_that_fails_or_seldom_converges_is_not_chosen() -> None:
     assert choice.chosen(found.loc[[B, C]]) is None
 
 
+def test_convergence_counts_on_every_data_set_of_a_combination() -> None:
+    shared = results({A: {"one_jump": 1.0}, B: {"one_jump": 0.5}})
+    elsewhere = results({B: {"nile": 9.0}}, converged=False)
+    found = choice.candidates(shared, pd.concat([shared, elsewhere]))
+    assert found.loc[B, "converged"] == 0.5
+    assert found.loc[B, "log_ratio"] == 0.0
+    assert choice.chosen(found) == A
+    assert choice.chosen(choice.candidates(shared)) == B
+
+
 # --- Ranks -----------------------------------------------------------------------------------------------
 
 
