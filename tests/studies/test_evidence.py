@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -22,6 +23,9 @@ from studies.forecasts import Forecast, from_normal, score
 from studies.methods.limited import OutOfTimeError, affordable, at_most
 from studies.problems import Floats, simulate
 from studies.runner import Piece, Result, read, write
+from studies.sampling import default_model
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # --- The plan --------------------------------------------------------------------------------------------
 
@@ -336,6 +340,36 @@ def test_the_page_in_the_repository_has_the_list_of_the_plan() -> None:
     assert plan.RULE in text
     for name in (*plan.PROBLEMS, *plan.METHODS, *series.SOURCES, *series.METHODS):
         assert f"| `{name}` |" in text, "write the page again: python -m studies.evidence page"
+
+
+# --- What is published -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def published() -> pd.DataFrame:
+    return table.read(table.RESULTS)
+
+
+def test_the_default_is_that_of_the_published_results(published: pd.DataFrame) -> None:
+    best = choice.chosen(choice.candidates(table.complete(published, plan.pieces()), published))
+    assert best is not None
+    chosen = plan.OURS[best].settings
+    assert {name: chosen[name] for name in default_model()} == default_model()
+    assert f"Chosen: **{plan.OURS[best].title}**" in (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_has_the_published_ranks(published: pd.DataFrame) -> None:
+    """Ours, and the best competitor, on real data, with jumps and without."""
+    ours = next(name for name, method in plan.OURS.items() if default_model().items() <= method.settings.items())
+    methods = [ours, plan.PAPER, *(name for name in plan.OTHERS if np.isinf(plan.METHODS[name].max_rows))]
+    crps = table.means(table.complete(published[published["method"].isin(methods)], plan.pieces()), "crps")[methods]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"Average ranks by CRPS.*?\. \[Beside", readme, re.DOTALL)
+    for group in ("real data", "data with jumps", "no jumps"):
+        kinds = page.GROUPS[group]
+        mean = ranks.rank(crps[[plan.PROBLEMS[name].kind in kinds for name in crps.index]]).mean
+        for rank in (mean[ours], mean.drop([ours, plan.PAPER]).min()):
+            assert re.search(rf"(?<![\d.]){rank:.2f}(?!\d)", sentence), (group, rank, sentence)
 
 
 # --- Change points ---------------------------------------------------------------------------------------
