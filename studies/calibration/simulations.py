@@ -10,7 +10,7 @@ import numpy as np
 from studies.calibration.uniformity import rank
 from studies.problems import Floats
 from studies.runner import Result
-from studies.sampling import PRIORS, draw_log_relevance, draw_log_sharpness, draw_spikes, draws_at, start
+from studies.sampling import PAPER, PRIORS, draw_log_relevance, draw_log_sharpness, draw_spikes, draws_at, start
 from widestable import Posterior
 from widestable.exact import build_partition, posterior_predictive
 from widestable.inputs import TrainingData, check_training
@@ -90,7 +90,7 @@ class What(NamedTuple):
 
 def what_of(kind: str) -> What:
     """Return what a kind infers."""
-    given = {"sharpness": "inf", "relevance": "equal", "noise": "normal"} | PARAMETERS.get(kind, {})
+    given = PAPER | PARAMETERS.get(kind, {})
     return What(given["sharpness"] is None, given["relevance"] is None, given["noise"] == "outliers")
 
 

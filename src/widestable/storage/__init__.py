@@ -120,7 +120,7 @@ def _read_open(path: str | os.PathLike[str], file: IO[bytes]) -> tuple[Posterior
         return posterior_of(meta, arrays), {name: from_plain(v) for name, v in meta["parameters"].items()}
     except UnreadableFileError as error:
         raise UnreadableFileError(f"Cannot read {os.fspath(path)!r}: {error}") from None
-    except (zipfile.BadZipFile, NotImplementedError):
+    except (zipfile.BadZipFile, NotImplementedError):  # the latter where a file was packed in a way that zipfile lacks
         raise UnreadableFileError(
             f"Cannot read {os.fspath(path)!r}: not a widestable model, or cut short; save the model again."
         ) from None
