@@ -28,6 +28,13 @@ def row_dot(M, row, x, n):
     return total
 
 
+@inner_kernel
+def times(M, x, n_rows, n, y):
+    """y = M x, for the first rows and columns of M."""
+    for i in range(n_rows):
+        y[i] = row_dot(M, i, x, n)
+
+
 @summing_kernel
 def rows_dot(M, i, j, first, last):
     """Return the sum of M[i, r] M[j, r] over r = first..last-1."""
@@ -44,6 +51,13 @@ def dot3(x, y, z, n):
     for i in range(n):
         total += x[i] * y[i] * z[i]
     return total
+
+
+@inner_kernel
+def copy(x, y):
+    """y = x."""
+    for i in range(x.size):
+        y[i] = x[i]
 
 
 @inner_kernel

@@ -56,6 +56,9 @@ def by_reference(kind: type[tuple[Any, ...]]) -> Callable[[Any], Any]:
     A NamedTuple of sixty arrays is five hundred arguments to LLVM in every function of the call tree, and most of the
     compile time. Entry points therefore copy tuples, and the tuples in them, into structures. Arrays stay shared. The
     fields of a structure can be set to values of the same type; the tuple stays as it is.
+
+    A loop that writes to an array reads every field of a structure anew at each step, since the field might have been
+    written to, and is not vectorised. Loops over rows therefore use local names, or functions of plain arrays.
     """
     hints = get_type_hints(kind)
     parts = {name: by_reference(hints[name]) for name in hints if hasattr(hints[name], "_fields")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._algebra import add_row
 from .._jit import inner_kernel, summing_kernel
 from .kernel import rotate_pattern, set_pattern
 from .tree import has_tree, plant_pattern
@@ -72,6 +73,38 @@ def rotate_groups(chain, model, work):
         for g in range(chain.n_spikes, chain.n_groups):
             rotate_pattern(chain.tau[g], chain.kernel.basis, chain.T[g])
     weigh_groups(chain, model)
+
+
+@inner_kernel
+def rotate_from_nearest(chain, tau, t):
+    """t = B' tau of any pattern, from the group that differs from it, or from its negative, at the fewest rows.
+
+    A row that differs costs as much as a row from scratch does, and among twenty groups one differs at few rows.
+    """
+    nearest, sign, fewest = -1, 1.0, tau.size
+    for g in range(chain.n_spikes, chain.n_groups):
+        for side in (1.0, -1.0):
+            n_different = count_different(chain.tau, g, side, tau)
+            if n_different < fewest:
+                nearest, sign, fewest = g, side, n_different
+    if nearest < 0:
+        rotate_pattern(tau, chain.kernel.basis, t)
+        return
+    basis, near, of_near = chain.kernel.basis, chain.tau[nearest], chain.T[nearest]
+    for j in range(t.size):
+        t[j] = sign * of_near[j]
+    for i in range(tau.size):
+        if tau[i] != sign * near[i]:
+            add_row(basis, i, tau[i] - sign * near[i], t)
+
+
+@inner_kernel
+def count_different(patterns, g, sign, tau):
+    """At how many rows `tau` differs from pattern g times the sign."""
+    n_different = 0
+    for i in range(tau.size):
+        n_different += tau[i] != sign * patterns[g, i]
+    return n_different
 
 
 # --- Products over the rows, which a remainder of low rank needs beside the eigenbasis -------------------------------

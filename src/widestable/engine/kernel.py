@@ -42,20 +42,19 @@ def unit(t, sharpness):
 
 
 @inner_kernel
-def project(h, Z, projection):
-    """Fill `projection` with h.z_i for every row z_i of Z."""
-    n, width = Z.shape
-    for i in range(n):
-        total = 0.0
-        for j in range(width):
-            total += h[j] * Z[i, j]
-        projection[i] = total
+def project(h, columns, projection):
+    """Fill `projection` with h.z_i for every row, input by input: such loops run over neighbours in memory."""
+    for i in range(projection.size):
+        projection[i] = h[0] * columns[0, i]
+    for j in range(1, h.size):
+        for i in range(projection.size):
+            projection[i] += h[j] * columns[j, i]
 
 
 @inner_kernel
 def set_pattern(h, kernel, projection, tau):
     """Fill `projection` with h.z_i and `tau` with the values of the unit, for every row."""
-    project(h, kernel.Z, projection)
+    project(h, kernel.columns, projection)
     for i in range(tau.size):
         tau[i] = unit(projection[i], kernel.sharpness)
 
@@ -98,6 +97,7 @@ class Kernel(NamedTuple):
     sharpness: float  # of the units; infinity for sign units
     log_diagonal: float  # log of the mean of K(x, x) over the rows
     Z: FloatArray  # (n, d + 1) rows (1, r * x)
+    columns: FloatArray  # (d + 1, n) the same, input by input
     row_norm: FloatArray  # (n,) lengths of the rows of Z
     landmarks: FloatArray  # (m, d + 1) rows whose covariances make predictions: all of Z when r = n
     basis: FloatArray  # (n, r) B = W^(1/2) U: a pattern tau is B' tau in the eigenbasis
@@ -138,6 +138,7 @@ def make_kernel(model: Model, law: Law) -> Kernel:
         sharpness=float(law.sharpness),
         log_diagonal=float(np.log(kernel_diagonal(X, law.sharpness).mean())) if len(X) else 0.0,
         Z=Z,
+        columns=np.ascontiguousarray(Z.T),
         row_norm=np.sqrt(np.sum(Z**2, axis=1)),
         landmarks=Z if model.n_rest == 0 else np.ascontiguousarray(Z[model.landmark_rows]),
         **parts._asdict(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .._algebra import dot, row_dot
+from .._algebra import copy, dot, row_dot, times
 from .._jit import inner_kernel
 from ..stable import log_scale_of_one
 from .observations import add_within_of_loose, squares_within
@@ -81,14 +81,16 @@ def evaluate(chain, model, work, atom):
 
     Its pattern must be there, also in the eigenbasis, and so must its products over the rows unless r = n.
     """
-    n = atom.t.size
-    scaled, rest = work.scaled_t, chain.rest_precision
+    t, n = atom.t, atom.t.size
+    precision, rest, scaled = chain.precision, chain.rest_precision, work.scaled_t
     for i in range(n):
-        scaled[i] = atom.t[i] * chain.precision[i]
-    atom.t_t = dot(scaled, atom.t, n) + rest * atom.w_t
+        scaled[i] = t[i] * precision[i]
+    atom.t_t = dot(scaled, t, n) + rest * atom.w_t
     atom.t_y = dot(scaled, chain.kernel.y, n) + rest * atom.w_y
-    for g in range(chain.n_groups):
-        atom.s[g] = row_dot(chain.T, g, scaled, n) + rest * atom.c[g]
+    times(chain.T, scaled, chain.n_groups, n, atom.s)
+    if model.n_rest > 0:
+        for g in range(chain.n_groups):
+            atom.s[g] += rest * atom.c[g]
     add_within_of_loose(chain, model, atom)
     return integrate_others(chain, model, work, atom)
 
@@ -98,8 +100,7 @@ def integrate_others(chain, model, work, atom):
     """a = t'Pt - s'Rs and b = t'Py - s'Ru, and p = R s; False when a is lost to rounding."""
     n_groups = chain.n_groups
     s, p = atom.s, atom.p
-    for g in range(n_groups):
-        p[g] = row_dot(chain.R, g, s, n_groups)
+    times(chain.R, s, n_groups, n_groups, p)
     atom.a = atom.t_t - dot(s, p, n_groups)
     atom.b = atom.t_y - dot(chain.u, p, n_groups)
     if atom.a > SUSPICIOUS * atom.t_t or atom.t_t == 0.0:
@@ -108,8 +109,7 @@ def integrate_others(chain, model, work, atom):
     if g >= 0:
         return stand_beside(chain, g, atom)
     refine(chain, s, p, work.residual, n_groups)
-    for g in range(n_groups):
-        work.q[g] = row_dot(chain.R, g, chain.u, n_groups)
+    times(chain.R, chain.u, n_groups, n_groups, work.q)
     refine(chain, chain.u, work.q, work.residual, n_groups)
     add_squares(chain, model, atom, work.q)
     return atom.a > LOST * atom.t_t
@@ -209,10 +209,8 @@ def squares_over_rows(chain, atom, q):
 def detach(chain, model, work, atom, k):
     """Take atom k out of the system into `atom`."""
     g = chain.group[k]
-    for i in range(atom.tau.size):
-        atom.tau[i] = chain.tau[g, i]
-    for i in range(atom.t.size):
-        atom.t[i] = chain.T[g, i]
+    copy(chain.tau[g], atom.tau)
+    copy(chain.T[g], atom.t)
     for j in range(chain.n_groups):
         atom.s[j] = chain.S[g, j]
         atom.c[j] = chain.C[g, j]
@@ -256,10 +254,8 @@ def drop_group(chain, g):
     for k in range(chain.n_atoms):
         if chain.group[k] == last:
             chain.group[k] = g
-    for i in range(chain.tau.shape[1]):
-        chain.tau[g, i] = chain.tau[last, i]
-    for i in range(chain.T.shape[1]):
-        chain.T[g, i] = chain.T[last, i]
+    copy(chain.tau[last], chain.tau[g])
+    copy(chain.T[last], chain.T[g])
     chain.log_group_scale[g] = chain.log_group_scale[last]
     chain.u[g] = chain.u[last]
     chain.w_y[g] = chain.w_y[last]
@@ -338,10 +334,8 @@ def orient(chain, atom, k):
 @inner_kernel
 def append_group(chain, atom, g):
     """Make group g out of a loose atom, with zeros in the inverse."""
-    for i in range(atom.tau.size):
-        chain.tau[g, i] = atom.tau[i]
-    for i in range(atom.t.size):
-        chain.T[g, i] = atom.t[i]
+    copy(atom.tau, chain.tau[g])
+    copy(atom.t, chain.T[g])
     for j in range(g):
         chain.S[g, j] = atom.s[j]
         chain.S[j, g] = atom.s[j]

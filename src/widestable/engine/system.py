@@ -44,10 +44,10 @@ def log_sum(x, y):
 def set_precision(model, kernel, alpha, log_nu, log_sigma2, precision):
     """precision_i = 1 / (g lam_i + sigma2) less that of the rest, which is returned."""
     g = math.exp(log_remainder_of_one(alpha, log_nu, model.n_atoms))
-    sigma2 = math.exp(log_sigma2)
+    sigma2, eigenvalues = math.exp(log_sigma2), kernel.eigenvalues
     rest = 1.0 / (g * kernel.rest_eigenvalue + sigma2) if model.n_rest > 0 else 0.0
     for i in range(precision.size):
-        precision[i] = 1.0 / (g * kernel.eigenvalues[i] + sigma2) - rest
+        precision[i] = 1.0 / (g * eigenvalues[i] + sigma2) - rest
     return rest
 
 
@@ -75,13 +75,13 @@ def shift_group_scales(chain, of_spikes, of_atoms, log_group_scale):
 @inner_kernel
 def set_gram(chain, precision, rest, S, u, scaled):
     """S = T P T' and u = T P y for the groups present."""
-    n = precision.size
+    n, T = precision.size, chain.T
     for g in range(chain.n_groups):
         for i in range(n):
-            scaled[i] = chain.T[g, i] * precision[i]
+            scaled[i] = T[g, i] * precision[i]
         u[g] = dot(scaled, chain.kernel.y, n) + rest * chain.w_y[g]
         for j in range(g + 1):
-            S[g, j] = row_dot(chain.T, j, scaled, n) + rest * chain.C[g, j]
+            S[g, j] = row_dot(T, j, scaled, n) + rest * chain.C[g, j]
             S[j, g] = S[g, j]
 
 

@@ -26,7 +26,7 @@ def update_atom(chain, model, plan, work, rng, k):
     detach(chain, model, work, work.loose, k)
     update_scale(chain, model, work.loose, rng, k)
     if not has_tree(kernel):
-        project(chain.h[k], kernel.Z, work.loose.projection)
+        project(chain.h[k], kernel.columns, work.loose.projection)
     n_rotations, n_reflections = 1, 0
     largest = largest_turn(chain, k)
     if not math.isinf(kernel.sharpness):

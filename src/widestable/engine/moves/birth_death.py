@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ..._jit import inline_kernel
-from ..groups import weigh_pattern
-from ..kernel import rotate_pattern, set_pattern
+from ..groups import rotate_from_nearest, weigh_pattern
+from ..kernel import set_pattern
 from ..loose import attach, detach, evaluate, log_gain, log_scale
 from ..tree import has_tree, plant_pattern
 from .accept import accept
@@ -26,7 +26,7 @@ def birth(chain, model, work, rng):
         plant_pattern(kernel, model, work, chain.h[k], atom.tau, atom.t)
     else:
         set_pattern(chain.h[k], kernel, atom.projection, atom.tau)
-        rotate_pattern(atom.tau, kernel.basis, atom.t)
+        rotate_from_nearest(chain, atom.tau, atom.t)
     weigh_pattern(chain, model, atom)
     if not evaluate(chain, model, work, atom):
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._algebra import add_row
+from ..._algebra import add_row, copy
 from ..._jit import inner_kernel
 from ..groups import weigh_pattern
 from ..kernel import unit
@@ -19,23 +19,13 @@ def try_hyperplane(chain, model, work, rng, k, log_ratio):
     F such rows, and nothing when F = 0.
     """
     old, new, kernel = work.loose, work.proposed, chain.kernel
-    n = old.tau.size
-    changed = False
-    for i in range(n):
-        new.tau[i] = unit(new.projection[i], kernel.sharpness)
-        changed = changed or new.tau[i] != old.tau[i]
-    if not changed:
+    if set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau) == 0:
         if log_ratio < 0.0 and not accept(rng, log_ratio):
             return 0
         set_hyperplane(chain, k, new.h)
-        for i in range(n):
-            old.projection[i] = new.projection[i]
+        copy(new.projection, old.projection)
         return 1
-    for j in range(old.t.size):
-        new.t[j] = old.t[j]
-    for i in range(n):
-        if new.tau[i] != old.tau[i]:
-            add_row(kernel.basis, i, new.tau[i] - old.tau[i], new.t)
+    rotate_new_pattern(kernel.basis, old.tau, new.tau, old.t, new.t)
     weigh_pattern(chain, model, new)
     if not evaluate(chain, model, work, new):
         return 0
@@ -45,6 +35,25 @@ def try_hyperplane(chain, model, work, rng, k, log_ratio):
     # The two change places, so that the accepted one is where the loose atom is.
     work.loose, work.proposed = new, old
     return 1
+
+
+@inner_kernel
+def set_new_pattern(projection, sharpness, tau, tau_new):
+    """Fill `tau_new` with the values of the unit; returns at how many rows they differ from `tau`."""
+    n_changed = 0
+    for i in range(tau.size):
+        tau_new[i] = unit(projection[i], sharpness)
+        n_changed += tau_new[i] != tau[i]
+    return n_changed
+
+
+@inner_kernel
+def rotate_new_pattern(basis, tau, tau_new, t, t_new):
+    """Fill `t_new` with the new pattern in the eigenbasis, from the old one."""
+    copy(t, t_new)
+    for i in range(tau.size):
+        if tau_new[i] != tau[i]:
+            add_row(basis, i, tau_new[i] - tau[i], t_new)
 
 
 @inner_kernel
@@ -66,8 +75,7 @@ def set_hyperplane(chain, k, h):
 def try_flips(chain, model, work, rng, k):
     """The same for sign units over many rows: only rows that the tree cannot rule out are looked at."""
     old, new = work.loose, work.proposed
-    for j in range(old.t.size):
-        new.t[j] = old.t[j]
+    copy(old.t, new.t)
     n_flipped = find_flips(chain.kernel, model, work, chain.h[k], new.h, old.tau, new.t)
     if n_flipped == 0:
         set_hyperplane(chain, k, new.h)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 
-from ..._algebra import add_row, dot, dot3, draw_weighted, row_dot, rows_dot
+from ..._algebra import dot, dot3, draw_weighted, row_dot, rows_dot
 from ..._jit import inline_kernel, inner_kernel
-from ..kernel import project, unit
+from ..kernel import project
 from ..loose import SUSPICIOUS, attach, detach, evaluate, list_large, log_scale
 from .accept import accept
-from .hyperplane import set_hyperplane
+from .hyperplane import rotate_new_pattern, set_hyperplane, set_new_pattern
 from .pair_scale import log_gain_of_two
 from .reflection import NEAR, nearness
 
@@ -40,7 +40,7 @@ def closeness(chain, k, i):
 def sum_of_nearness(kernel, work, h, norm):
     """Fill in the weights of all rows for a hyperplane; returns their sum."""
     projection = work.loose.projection
-    project(h, kernel.Z, projection)
+    project(h, kernel.columns, projection)
     return nearness(projection, kernel.row_norm, norm, work.weights)
 
 
@@ -105,14 +105,11 @@ def reflect_pair(chain, model, work, rng):
 
 
 @inner_kernel
-def set_new_pattern(kernel, old, new):
+def reflect_pattern(kernel, old, new):
     """The pattern of the proposed hyperplane `new.h`, from that of the old one."""
-    for r in range(old.t.size):
-        new.t[r] = old.t[r]
-    for i in range(old.tau.size):
-        new.tau[i] = unit(dot(new.h, kernel.Z[i], new.h.size), kernel.sharpness)
-        if new.tau[i] != old.tau[i]:
-            add_row(kernel.basis, i, new.tau[i] - old.tau[i], new.t)
+    project(new.h, kernel.columns, new.projection)
+    set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau)
+    rotate_new_pattern(kernel.basis, old.tau, new.tau, old.t, new.t)
 
 
 @inner_kernel
@@ -139,8 +136,8 @@ def try_pair(chain, model, work, rng, k, second, log_ratio):
     log_v, log_w = log_scale(chain, k), log_scale(chain, second)
     detach(chain, model, work, one, k)
     detach(chain, model, work, two, second)
-    set_new_pattern(chain.kernel, one, one_new)
-    set_new_pattern(chain.kernel, two, two_new)
+    reflect_pattern(chain.kernel, one, one_new)
+    reflect_pattern(chain.kernel, two, two_new)
     after = gain_of_two(chain, model, work, one_new, two_new, log_v, log_w)
     before = gain_of_two(chain, model, work, one, two, log_v, log_w)
     if before > -math.inf and accept(rng, after - before + log_ratio):

@@ -37,7 +37,7 @@ def reflect(chain, model, work, rng, k):
     step = 2.0 * old.projection[i] / kernel.row_norm[i] ** 2
     for j in range(width):
         new.h[j] = chain.h[k, j] - step * kernel.Z[i, j]
-    project(new.h, kernel.Z, new.projection)
+    project(new.h, kernel.columns, new.projection)
     # |h.z_i| is the same on both sides, so only the sums of the weights differ.
     total_new = nearness(new.projection, kernel.row_norm, norm, work.weights)
     return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new))

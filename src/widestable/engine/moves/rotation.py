@@ -51,5 +51,5 @@ def rotate(chain, model, work, rng, k, largest):
         h_new[j] = cosine * chain.h[k, j] + sine * rng.standard_normal()
     if has_tree(chain.kernel):
         return try_flips(chain, model, work, rng, k)
-    project(h_new, chain.kernel.Z, work.proposed.projection)
+    project(h_new, chain.kernel.columns, work.proposed.projection)
     return try_hyperplane(chain, model, work, rng, k, 0.0)

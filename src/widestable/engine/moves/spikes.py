@@ -63,8 +63,9 @@ def set_loose_spike(chain, model, atom, i):
     share = weight / model.weight[row]
     atom.observation = i
     atom.tau[row] = share
-    for j in range(atom.t.size):
-        atom.t[j] = share * chain.kernel.basis[row, j]
+    t, basis = atom.t, chain.kernel.basis
+    for j in range(t.size):
+        t[j] = share * basis[row, j]
     if model.n_rest > 0:
         atom.w_t = weight * share
         atom.w_y = weight * model.row_y[row]
