@@ -100,7 +100,6 @@ SLIPS = {
         "(0.0 * eigenvalues",
     ),
     "spread within rows forgotten": (TIGHT, "system.py", "model.ss_within * math.exp(-log_sigma2)", "0.0"),
-    "births in the place of their neighbours": (ATOMS, "groups.py", "if tau[i] != sign * near[i]:", "if False:"),
     "birth off by one": (ATOMS, "birth_death.py", "(k + 1.0)", "(k + 2.0)"),
     "death without k/N": (ATOMS, "birth_death.py", "math.log(n_before / model.n_atoms) - ", "-"),
     "no factor gamma in the slice": (ATOMS, "scale.py", "return log_mark + log_gain", "return log_gain"),
