@@ -19,7 +19,7 @@ from studies.results import Kept, Summary, markdown_table
 PACKAGES = ("widestable", "numpy", "scikit-learn", "numpyro", "jax", "stochtree")
 QUICK_NOTE = "**This is a smoke run: budgets are tiny and the numbers mean nothing.**"
 DISCUSSION = Path(__file__).with_name("discussion.md")
-# Everything inferred, with sign units and with units whose sharpness is inferred too.
+# Everything inferred: the model of the paper, and the default.
 OURS = ("jumps_inferred", "jumps_default")
 OTHERS = tuple(name for name in METHODS if name not in STABLE)
 # What this package set out to reach on the real data.
