@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import os
 import pickle
@@ -228,6 +229,18 @@ def test_an_error_in_a_chain_stops_the_others() -> None:
     with pytest.raises(ValueError, match="broken"):
         run_all([fail, lambda: stopped.wait(30.0)], 2, stopped)
     assert stopped.is_set()
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_ctrl_c_that_does_not_wake_the_main_thread_is_seen() -> None:
+    """As when it comes in the moment before the main thread begins to wait."""
+    stopped = threading.Event()
+
+    def press() -> bool:
+        _thread.interrupt_main()
+        return stopped.wait(10.0)
+
+    assert run_all([press], 1, stopped) == ([True], True)
 
 
 ENDLESS_RUN = """

@@ -5,11 +5,14 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+# Seconds after which the main thread looks up from waiting.
+LOOK_UP = 0.5
 
 
 class Turns:
@@ -90,14 +93,21 @@ def run_all(
         try:
             futures = [pool.submit(run, job) for job in jobs]
             handed_over.set()
-            return [future.result() for future in futures], False
+            return [_result(future) for future in futures], False
         except KeyboardInterrupt:
             stopped.set()
             if not handed_over.is_set():
                 raise
-            return [future.result() for future in futures], True
+            return [_result(future) for future in futures], True
         except BaseException:
             stopped.set()
             raise
         finally:
             handed_over.set()
+
+
+def _result(future: Future[Result]) -> Result:
+    """What a job returns. A wait without end would not see a Ctrl-C that came in the moment before it."""
+    while wait([future], timeout=LOOK_UP).not_done:
+        pass
+    return future.result()
