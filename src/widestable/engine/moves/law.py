@@ -123,7 +123,7 @@ class Tried(NamedTuple):
 
 
 def sweeps_between(n: int, law: Law, adapt: bool) -> int:
-    """Sweeps between two visits, which then take about half of the time: never a matter of the clock.
+    """Sweeps between two visits, which take a third to three quarters of the time: never a matter of the clock.
 
     Warm-up visits smooth units twice as often, because there is much to learn from few visits.
     """
