@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .._algebra import add_row
 from .._jit import inner_kernel, summing_kernel
-from .kernel import rotate_pattern, set_pattern
+from .kernel import rotate_from, rotate_pattern, set_pattern
 from .tree import has_tree, plant_pattern
 
 
@@ -90,12 +89,7 @@ def rotate_from_nearest(chain, tau, t):
     if nearest < 0:
         rotate_pattern(tau, chain.kernel.basis, t)
         return
-    basis, near, of_near = chain.kernel.basis, chain.tau[nearest], chain.T[nearest]
-    for j in range(t.size):
-        t[j] = sign * of_near[j]
-    for i in range(tau.size):
-        if tau[i] != sign * near[i]:
-            add_row(basis, i, tau[i] - sign * near[i], t)
+    rotate_from(chain.tau[nearest], chain.T[nearest], sign, tau, chain.kernel.basis, t)
 
 
 @inner_kernel

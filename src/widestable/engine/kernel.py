@@ -68,6 +68,17 @@ def rotate_pattern(tau, basis, t):
         add_row(basis, i, tau[i], t)
 
 
+@inner_kernel
+def rotate_from(tau_known, t_known, sign, tau, basis, t):
+    """The same from a pattern that is known in the eigenbasis, times the sign: only rows that differ cost anything."""
+    for j in range(t.size):
+        t[j] = sign * t_known[j]
+    for i in range(tau.size):
+        known = sign * tau_known[i]
+        if tau[i] != known:
+            add_row(basis, i, tau[i] - known, t)
+
+
 # --- The law and its kernel ------------------------------------------------------------------------------
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..._algebra import add_row, copy
+from ..._algebra import copy
 from ..._jit import inner_kernel
 from ..groups import weigh_pattern
-from ..kernel import unit
+from ..kernel import rotate_from, unit
 from ..loose import evaluate, log_gain, log_scale
 from ..tree import find_flips, flip_products
 from .accept import accept
@@ -25,7 +25,7 @@ def try_hyperplane(chain, model, work, rng, k, log_ratio):
         set_hyperplane(chain, k, new.h)
         copy(new.projection, old.projection)
         return 1
-    rotate_new_pattern(kernel.basis, old.tau, new.tau, old.t, new.t)
+    rotate_from(old.tau, old.t, 1.0, new.tau, kernel.basis, new.t)
     weigh_pattern(chain, model, new)
     if not evaluate(chain, model, work, new):
         return 0
@@ -45,15 +45,6 @@ def set_new_pattern(projection, sharpness, tau, tau_new):
         tau_new[i] = unit(projection[i], sharpness)
         n_changed += tau_new[i] != tau[i]
     return n_changed
-
-
-@inner_kernel
-def rotate_new_pattern(basis, tau, tau_new, t, t_new):
-    """Fill `t_new` with the new pattern in the eigenbasis, from the old one."""
-    copy(t, t_new)
-    for i in range(tau.size):
-        if tau_new[i] != tau[i]:
-            add_row(basis, i, tau_new[i] - tau[i], t_new)
 
 
 @inner_kernel

@@ -12,10 +12,10 @@ import math
 
 from ..._algebra import dot, dot3, draw_weighted, row_dot, rows_dot
 from ..._jit import inline_kernel, inner_kernel
-from ..kernel import project
+from ..kernel import project, rotate_from
 from ..loose import SUSPICIOUS, attach, detach, evaluate, list_large, log_scale
 from .accept import accept
-from .hyperplane import rotate_new_pattern, set_hyperplane, set_new_pattern
+from .hyperplane import set_hyperplane, set_new_pattern
 from .pair_scale import log_gain_of_two
 from .reflection import NEAR, nearness
 
@@ -109,7 +109,7 @@ def reflect_pattern(kernel, old, new):
     """The pattern of the proposed hyperplane `new.h`, from that of the old one."""
     project(new.h, kernel.columns, new.projection)
     set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau)
-    rotate_new_pattern(kernel.basis, old.tau, new.tau, old.t, new.t)
+    rotate_from(old.tau, old.t, 1.0, new.tau, kernel.basis, new.t)
 
 
 @inner_kernel
