@@ -21,6 +21,7 @@ MOVES = (
     "alpha at fixed marks",
     "nu",
     "sigma2",
+    "law, leap",
     "law, one number",
     "law, path",
     "reflected pair",
@@ -28,7 +29,7 @@ MOVES = (
     "spike",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
-NU, SIGMA2, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE, SPIKE = 6, 7, 8, 9, 10, 11, 12
+NU, SIGMA2, LAW_LEAP, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE, SPIKE = 6, 7, 8, 9, 10, 11, 12, 13
 
 
 # How many kinds of steps and of paths the law is moved by (`moves.law`), and how many numbers a path moves beside the

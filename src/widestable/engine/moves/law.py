@@ -1,4 +1,4 @@
-"""The law of the hyperplanes: paths through all its numbers along the gradient, and steps of one number at a time.
+"""The law of the hyperplanes: leaps of the relevances of sign units; paths and steps of one number for smooth ones.
 
 A visit makes several proposals, each judged by `law_density`, and then decomposes the kernel once if any of them was
 accepted. Since all of this is large matrices, it is plain Python between compiled sweeps.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..._blas import one_blas_thread
 from ..._types import FloatArray, IntArray
 from ...stable import log_scale_of_mark
-from ..chain import LAW_ONE, LAW_PATH, N_OTHERS, N_STEP_KINDS, Chain, Tuning, Work, spikes_of
+from ..chain import LAW_LEAP, LAW_ONE, LAW_PATH, N_OTHERS, N_STEP_KINDS, Chain, Tuning, Work, spikes_of
 from ..kernel import Law, make_kernel
 from ..law_density import (
     ALPHA,
@@ -39,6 +39,7 @@ from ..law_density import (
     to_free,
 )
 from ..law_likelihood import view
+from ..law_wander import wander
 from ..model import Model
 from ..observations import inflate
 from ..sweep import rebuild
@@ -59,12 +60,9 @@ class Kind(NamedTuple):
 
 
 # Without marks, the atoms that matter are held, and the path moves the law alone. Jumps then stay where they are while
-# all that the data do not see follows, which moves relevances far. It is the only kind for sign units: the density
-# jumps where one that is not held passes a row.
+# all that the data do not see follows, which moves relevances far.
 PATHS = (Kind((0.0, 0.0), True), Kind((0.15, 0.6), True), Kind(None, True), Kind((0.15, 0.6), False), Kind(None, False))
-OF_SIGN_UNITS = 2
-# Kinds of step: no atom held, atoms that matter held, and nu moved so that the scale of f stays. Only the second is of
-# use for sign units, whose K(x, x) is 1 for every law.
+# Kinds of step: no atom held, atoms that matter held, and nu moved so that the scale of f stays.
 NOTHING_HELD, LARGE_HELD, NU_FOLLOWS = range(N_STEP_KINDS)
 # Atoms with v n / sigma2 above one of these matter.
 HOLD_ABOVE = (0.1, 1.0, 10.0)
@@ -76,16 +74,12 @@ LEAST_WEIGHT = 0.01
 LEAST_PRECISION = 0.1
 
 
-class Visit(NamedTuple):
-    """What a visit tries. A step costs a tenth of a path."""
-
-    steps_per_number: int
-    max_steps: int
-    most_without_path: int  # numbers; with more of them there is a path, too
-
-
-# Sign units know one kind of path and one of step, and all of them move far.
-TO_SMOOTH_UNITS, TO_SIGN_UNITS = Visit(8, 16, 0), Visit(4, 12, 3)
+# What a visit to smooth units tries beside a path. A step costs a tenth of a path.
+STEPS_PER_NUMBER, MAX_STEPS_PER_VISIT = 8, 16
+# What a visit to sign units tries, and how many steps without a look at the data a leap makes for each relevance. The
+# longer one ends nearly anywhere that prior and held hyperplanes allow.
+N_LEAPS = 2
+WANDER_PER_NUMBER = (4, 16)
 # Numbers further away than this are nowhere near the posterior: a path that gets there is given up.
 FAR = 100.0
 
@@ -117,18 +111,21 @@ class Tried(NamedTuple):
     """What came of one proposal."""
 
     place: Place  # where the chain is now
-    step: int  # place of the step size that was used; paths have the last ones
-    probability: float  # of acceptance
+    step: int | None = None  # place of the step size that was used; paths have the last ones, leaps have none
+    probability: float = 0.0  # of acceptance
     gradients: FloatArray = np.empty((0, 0))  # (m, d + 4) those along a path
 
 
 def sweeps_between(n: int, law: Law, adapt: bool) -> int:
-    """Sweeps between two visits, which take a third to three quarters of the time: never a matter of the clock.
+    """Sweeps between two visits, which take half to three quarters of the time: never a matter of the clock.
 
-    Warm-up visits smooth units twice as often, because there is much to learn from few visits.
+    Law and atoms depend on each other, so it pays to go back and forth. Warm-up visits smooth units twice as often,
+    because there is much to learn from few visits.
     """
+    if math.isinf(law.sharpness):
+        return 8 if n <= 300 else 16 if n <= 600 else 32
     usual = 16 if n <= 600 else 32
-    return usual // 2 if adapt and math.isfinite(law.sharpness) else usual
+    return usual // 2 if adapt else usual
 
 
 def is_inferred(model: Model) -> bool:
@@ -186,9 +183,9 @@ def update_law(
 
 def _plan(law: Law, n_numbers: int) -> list[Callable[..., Tried]]:
     """What a visit proposes, in order."""
-    visit = TO_SMOOTH_UNITS if math.isfinite(law.sharpness) else TO_SIGN_UNITS
-    n_steps = min(visit.max_steps, visit.steps_per_number * n_numbers)
-    return (n_numbers > visit.most_without_path) * [propose_path] + n_steps * [propose_step]
+    if math.isinf(law.sharpness):
+        return N_LEAPS * [propose_leap]
+    return [propose_path] + min(MAX_STEPS_PER_VISIT, STEPS_PER_NUMBER * n_numbers) * [propose_step]
 
 
 def _active(model: Model) -> IntArray:
@@ -206,6 +203,8 @@ def _all_active(model: Model) -> IntArray:
 
 def _learn(tuning: Tuning, learned: Learned, tried: Tried) -> tuple[Tuning, Learned]:
     """Steer one step size towards its acceptance rate, and learn the scales of a kind of path."""
+    if tried.step is None:
+        return tuning, learned
     log_step, n, mean_log_step = tuning.log_step.copy(), learned.n.copy(), learned.mean_log_step.copy()
     n[tried.step] += 1.0
     target = OF_PATHS if len(tried.gradients) else OF_STEPS
@@ -227,6 +226,31 @@ def _learn(tuning: Tuning, learned: Learned, tried: Tried) -> tuple[Tuning, Lear
     return Tuning(log_step, covariance), learned._replace(precision=precision)
 
 
+# --- A leap ----------------------------------------------------------------------------------------------
+
+
+def propose_leap(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: np.random.Generator) -> Tried:
+    """The relevances of sign units after many steps without a look at the data, and then one.
+
+    Prior and held hyperplanes are cheap and mostly what forbids a step. With those that matter held, the likelihood
+    changes little. (The density jumps where a sign unit that is not held passes a row, so paths are of no use.)
+    """
+    log_mark, relevant = chain.log_mark[: chain.n_atoms], model.relevant
+    held = Held(_matter(model, place, log_mark, rng), True)
+    n_steps = relevant.size * WANDER_PER_NUMBER[int(len(WANDER_PER_NUMBER) * rng.random())]
+    numbers = place.numbers
+    log_relevance, squares = numbers[:-N_OTHERS], place.h[held.atoms] ** 2
+    change = wander(log_relevance, relevant, model.leader, squares, model.relevance_scale, n_steps, rng)
+    new = place.at(numbers)
+    h, log_jacobian = hold(place.h, held, place.law, new.law)
+    new = new._replace(h=h)
+    new = new._replace(log_density=log_density(model, log_mark, new))
+    # The steps were accepted by `change`, so what is left is next to the ratio of the likelihoods.
+    accepted = accept(rng, new.log_density - place.log_density + log_jacobian - change)
+    chain.tally[LAW_LEAP] += (1, accepted)
+    return Tried(new if accepted else place)
+
+
 # --- A path along the gradient ---------------------------------------------------------------------------
 
 
@@ -235,7 +259,7 @@ def propose_path(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
 
     Marks are the one thing that the latter leaves alone, so they decide which atoms are held: those with small ones.
     """
-    kind = int(len(PATHS) * rng.random()) if math.isfinite(place.law.sharpness) else OF_SIGN_UNITS
+    kind = int(len(PATHS) * rng.random())
     which = kind - len(PATHS)
     marks, by_direction = PATHS[kind]
     log_mark = chain.log_mark[: chain.n_atoms]
@@ -316,7 +340,7 @@ def propose_step(chain: Chain, model: Model, place: Place, tuning: Tuning, rng: 
     new, active = place.numbers, _active(model)
     p = LOG_NU % new.size  # log relevances and log sharpness
     which, direction = _direction(active, p, rng)
-    kind = int(N_STEP_KINDS * rng.random()) if math.isfinite(place.law.sharpness) else LARGE_HELD
+    kind = int(N_STEP_KINDS * rng.random())
     which = N_STEP_KINDS * which + kind
     new[:p] += np.exp(tuning.log_step[which]) * rng.standard_normal() * direction
     found, log_ratio = _try(chain, model, place, place.at(follow(model, new)), kind, rng)
@@ -353,7 +377,6 @@ def _try(
     if log_prior_of_law(model, new.law) == -math.inf:
         return place, -math.inf
     log_mark = chain.log_mark[: chain.n_atoms]
-    is_smooth = math.isfinite(new.law.sharpness)
     is_held = np.zeros(log_mark.size, dtype=bool)
     if kind == NU_FOLLOWS and model.infer_nu:
         change = view(model.X, place.law).log_diagonal - view(model.X, new.law).log_diagonal
@@ -361,7 +384,7 @@ def _try(
         is_held = log_mark < math.log(model.n_atoms) + math.log(1.0 - rng.random())
     elif kind != NOTHING_HELD:
         is_held = _matter(model, place, log_mark, rng)
-    held = Held(is_held, not is_smooth or rng.random() < 0.5)
+    held = Held(is_held, rng.random() < 0.5)
     h, log_jacobian = hold(place.h, held, place.law, new.law)
     new = new._replace(h=h)
     new = new._replace(log_density=log_density(model, log_mark, new))
