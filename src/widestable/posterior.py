@@ -50,7 +50,7 @@ class Posterior:
     Examples
     --------
     >>> from widestable import StableRegressor
-    >>> model = StableRegressor(alpha=1.1, nu=1.0, sigma2=0.1, n_chains=2, n_sweeps=600, random_state=0)
+    >>> model = StableRegressor.paper(alpha=1.1, nu=1.0, sigma2=0.1, n_chains=2, n_sweeps=600, random_state=0)
     >>> posterior = model.fit([[0.0], [1.0], [2.0], [3.0]], [0.1, 0.0, 4.9, 5.1]).posterior_
     >>> posterior
     Posterior(2 chains of 400 draws, 4 distinct rows, 1 input)

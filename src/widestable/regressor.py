@@ -46,9 +46,9 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     noise : "outliers" or "normal"
         With a few observations that may be much further off than the others, which `outliers` lists; or normal, as in
         the paper.
-    relevance : "equal", None or array-like of shape (inputs,)
-        How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. "equal"
-        is the law of the paper, one for each; None infers it; an array fixes it. A category has one relevance.
+    relevance : None, "equal" or array-like of shape (inputs,)
+        How much each input counts relative to the bias of a unit, an inverse length scale of the scaled input. None
+        infers it; "equal" is the law of the paper, one for each; an array fixes it. A category has one relevance.
     priors : dict or None
         Priors on the scaled data: `alpha`, the range (low, high) of its uniform prior, by default (0.05, 1.99);
         `log_nu_sd`, the s.d. of log nu, by default 1.5, or 3 if the sharpness is inferred; `relevance_scale`, the
@@ -105,7 +105,7 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     (2, 3)
     >>> model.sample_y([[-1.0], [1.0]], n_samples=10, random_state=0).shape
     (2, 10)
-    >>> [round(jump.size) for jump in model.jumps()]
+    >>> [round(jump.size) for jump in model.jumps().likely]
     [5]
     >>> model.jump_probability([[-1.0], [1.0]], [[1.0], [1.5]]).round(1)
     array([1., 0.])
@@ -132,7 +132,7 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
         nu: float | None = None,
         sigma2: float | None = None,
         sharpness: float | None = np.inf,
-        relevance: Any = "equal",
+        relevance: Any = None,
         noise: str = "outliers",
         priors: dict[str, Any] | None = None,
         n_atoms: float = 15,

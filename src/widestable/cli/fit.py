@@ -74,7 +74,7 @@ Relevance = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBERS",
-        help="Relevance of the inputs: equal (the default), infer, or one number per input with commas between.",
+        help="Relevance of the inputs: infer (the default), equal, or one number per input with commas between.",
     ),
 ]
 Noise = Annotated[
@@ -145,7 +145,7 @@ def fit(
 
       widestable fit sensor.tsv --target level --out run --alpha 1 --nu 1 --jobs 4
 
-      widestable fit trial.csv --target effect --out run --relevance infer
+      widestable fit trial.csv --target effect --out run --relevance equal
 
       widestable fit customers.csv --target spend --out run --missing indicator
 

@@ -30,6 +30,8 @@ MIN_LAWS, MAX_LAWS, MAX_ENTRIES = 8, 48, 5_000_000
 NEGLIGIBLE = 1e-6
 # Outliers are so much wider than the differences between draws that so many of the draws describe them.
 N_OUTLIERS = 128
+# New inputs beyond this count as if they were here, so that no relevance takes them out of float64.
+FARTHEST = 1e300
 
 
 class Components(NamedTuple):
@@ -179,13 +181,25 @@ def _writeable(array: FloatArray) -> FloatArray:
     return array if type(array) is np.ndarray and array.flags.writeable else np.array(array)
 
 
+def as_seen(X: FloatArray, law: Law) -> FloatArray:
+    """Rows scaled by the relevance of each input; those near the end of float64 stay inside it.
+
+    Examples
+    --------
+    >>> as_seen(np.array([[1.0, -2.0], [1.7e308, 0.0]]), Law(np.array([3.0, 0.5]), np.inf)).tolist()
+    [[3.0, -1.0], [3e+300, 0.0]]
+    """
+    return np.asarray(np.clip(X, -FARTHEST, FARTHEST) * law.relevance)
+
+
 def components(source: Source, X: FloatArray, noise: bool) -> tuple[FloatArray, FloatArray]:
     """Mean and s.d. of every component of the mixture at each row, shapes (m, draws)."""
     mean, sd = np.empty((2, len(X), source.n_draws))
     Z = add_constant(X)
     for place, (law, basis) in enumerate(zip(source.laws, source.bases, strict=True)):
-        k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
-        k_self, offset = kernel_diagonal(X * law.relevance, law.sharpness), 0
+        seen = as_seen(X, law)
+        k = arcsine_kernel(seen, source.X * law.relevance, law.sharpness)
+        k_self, offset = kernel_diagonal(seen, law.sharpness), 0
         for chain, law_of in zip(source.chains, source.law_of, strict=True):
             draws = np.flatnonzero(law_of == place)
             if draws.size:

@@ -15,7 +15,7 @@ from .._blas import one_blas_thread
 from .._types import FloatArray, IntArray
 from ..engine.model import Model
 from ..network import add_constant, arcsine_kernel, draw_hyperplanes, unit_patterns
-from .components import Basis, Components, Source, fill_atom_sums
+from .components import Basis, Components, Source, as_seen, fill_atom_sums
 
 # Joint draws need a square matrix over the new rows (0.5 GB at 8000).
 MAX_JOINT_ROWS = 8000
@@ -48,8 +48,9 @@ def joint_draws(source: Source, X: FloatArray, n_samples: int, noise: bool, rng:
     with one_blas_thread():
         for place in np.unique(law_of):
             law, basis = source.laws[place], source.bases[place]
-            k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
-            conditional, nearest = _condition(basis, X * law.relevance, k), np.argmax(k, axis=1).astype(np.int64)
+            seen = as_seen(X, law)
+            k = arcsine_kernel(seen, source.X * law.relevance, law.sharpness)
+            conditional, nearest = _condition(basis, seen, k), np.argmax(k, axis=1).astype(np.int64)
             inverse = _undo(source.model, basis)
             for column in np.flatnonzero(law_of == place):
                 chain, draw = where[which[column]]
@@ -167,7 +168,7 @@ def _paths(
     kept = train.eigenvalues > SMALLEST_EIGENVALUE * train.eigenvalues.max()
     pull = train.basis[:, kept] @ (missing[kept] / train.eigenvalues[kept, None])
     for X in blocks:
-        k = arcsine_kernel(X * law.relevance, source.X * law.relevance, law.sharpness)
+        k = arcsine_kernel(as_seen(X, law), source.X * law.relevance, law.sharpness)
         f = k @ pull + unit_patterns(h, X, law.sharpness).T @ weights
         Z, nearest, atoms = add_constant(X), np.argmax(k, axis=1).astype(np.int64), np.empty(len(X))
         for column, (chain, draw) in enumerate(chosen):
