@@ -21,7 +21,7 @@ from .components import Source, components, observed
 from .normal import FAR, bell, upper_tail
 
 # New rows computed together by one thread.
-BLOCK = 32
+BLOCK = 128
 # Nodes of the grid for the CRPS of one row (0.5 MB); beyond it, pairs of components.
 MAX_NODES = 65_536.0
 # A quantile is found when its probability is right to this, or its value relative to itself.
