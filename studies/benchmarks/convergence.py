@@ -89,7 +89,7 @@ class Method(NamedTuple):
 OURS = {
     "paper": Method(OurRun, {"sharpness": "inf", "relevance": "equal", "noise": "normal"}),
     "default": Method(OurRun, default_model()),
-    "relevance": Method(OurRun, {"sharpness": "inf", "relevance": None, "noise": "outliers"}),
+    "equal": Method(OurRun, {"sharpness": "inf", "relevance": "equal", "noise": "outliers"}),
     "learned": Method(OurRun, {"sharpness": None, "relevance": None, "noise": "outliers"}),
 }
 OTHERS = {
