@@ -50,6 +50,7 @@ CASES = {
     "everything with outliers": Case(Plan(), spikes=True, d=2, changes=OFTEN),
     "everything with outliers, one row": Case(Plan(), spikes=True, n_rows=1, changes=OFTEN),
     "everything with outliers, low rank": Case(Plan(), spikes=True, low_rank=True, changes=OFTEN),
+    "everything by default": Case(Plan(), n_visits=1, d=2, relevance=True, spikes=True, changes=OFTEN),
     "everything with outliers, smooth": Case(Plan(), n_visits=1, smooth=True, spikes=True, changes=OFTEN),
 }
 # Enough of the moves, for one sweep, that a wrong one leaves its mark.
