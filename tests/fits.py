@@ -52,6 +52,14 @@ def smooth() -> StableRegressor:
 
 
 @cache
+def relevant_steps() -> StableRegressor:
+    """Sign units whose relevance differs from draw to draw, as by default."""
+    rng = np.random.default_rng(3)
+    X = np.repeat(rng.standard_normal((14, 2)), 2, axis=0)[1:]
+    return fit(X, 3.0 * (X @ [1.0, -0.5] > 0.1) + 0.2 * rng.standard_normal(len(X)), relevance=None)
+
+
+@cache
 def relevant() -> StableRegressor:
     """Smooth units whose relevance and sharpness differ from draw to draw."""
     rng = np.random.default_rng(3)

@@ -52,7 +52,7 @@ def crps_of(mean: np.ndarray, sd: np.ndarray, y: np.ndarray, max_nodes: float = 
 # --- Components ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant_steps, fits.relevant])
 def test_components_are_those_of_a_gaussian_process_on_what_the_atoms_leave(which) -> None:
     model = which()
     X, posterior = new_rows(model), model.posterior_
@@ -176,27 +176,28 @@ def test_quantiles_never_cross(rng: np.random.Generator) -> None:
     assert np.all(np.diff(found, axis=1) >= -1e-11 * np.abs(found[:, 1:]))
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.relevant])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.relevant_steps, fits.relevant])
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_row_gets_the_same_bits_in_any_company(which, noise: bool) -> None:
     model = which()
-    rng = np.random.default_rng(3)
+    rng, n = np.random.default_rng(3), 2 * mixture.BLOCK + 10
     scaling = model.posterior_.data.scaling
-    X = scaling.x_mean + scaling.x_scale * rng.standard_normal((70, model.n_features_in_))
+    X = scaling.x_mean + scaling.x_scale * rng.standard_normal((n, model.n_features_in_))
     together = model.predict_quantiles(X, [0.1, 0.5], noise=noise)
-    order = rng.permutation(70)
+    order = rng.permutation(n)
     np.testing.assert_array_equal(model.predict_quantiles(X[order], [0.1, 0.5], noise=noise), together[order])
-    alone = [model.predict_quantiles(X[i : i + 1], [0.1, 0.5], noise=noise)[0] for i in range(0, 70, 7)]
+    alone = [model.predict_quantiles(X[i : i + 1], [0.1, 0.5], noise=noise)[0] for i in range(0, n, 7)]
     np.testing.assert_array_equal(alone, together[::7])
     np.testing.assert_array_equal(model.predict_quantiles(X, [0.5, 0.1], noise=noise)[:, ::-1], together)
 
 
 def test_threads_and_bars_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     posterior = fits.plane().posterior_
-    X = np.random.default_rng(4).standard_normal((100, 2))
+    n = 3 * mixture.BLOCK
+    X = np.random.default_rng(4).standard_normal((n, 2))
     one = posterior.quantiles(X, 0.5)
     np.testing.assert_array_equal(posterior.quantiles(X, 0.5, n_jobs=2, progress=True), one)
-    assert "100/100 rows" in capsys.readouterr().err
+    assert f"{n}/{n} rows" in capsys.readouterr().err
 
 
 # --- Scores ----------------------------------------------------------------------------------------------
@@ -284,7 +285,7 @@ def one_draw(which, draw: int = 7) -> tuple[Source, np.ndarray, np.ndarray]:
     return with_chain(posterior, draws)._source, X, fits.slow_components(posterior, X)[0][:, draw]
 
 
-@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant])
+@pytest.mark.parametrize("which", [fits.line, fits.plane, fits.smooth, fits.relevant_steps, fits.relevant])
 def test_joint_draws_have_the_mean_and_covariance_of_the_draw(which, rng: np.random.Generator) -> None:
     source, X, mean = one_draw(which)
     (chain,), (law,), (train,) = source.chains, source.laws, source.bases
