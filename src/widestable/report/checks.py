@@ -70,7 +70,7 @@ class Verdict(NamedTuple):
 
 
 def judge(posterior: Posterior) -> Verdict:
-    """Judge convergence: R-hat at most 1.01 and 100 effective draws per chain or more; less for relevances and sharpness.
+    """Judge convergence: R-hat at most 1.01 and 100 effective draws per chain, less for relevances and sharpness.
 
     The quantities are the parameters and f at the stored training rows.
 
