@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from studies.reproduction import session
+from studies.reproduction import published, session
 from studies.reproduction.page import write_page
 
 PAGE = Path("docs/reproduction.md")
@@ -27,6 +27,12 @@ def reproduce(
     only_page: Annotated[bool, typer.Option("--only-page", help="Run nothing, write the page from kept results.")] = (
         False
     ),
+    published_too: Annotated[
+        bool, typer.Option("--published", help=f"Start from the results in {published.RESULTS.name} of the repository.")
+    ] = False,
+    export: Annotated[
+        bool, typer.Option("--export", help="Run nothing, write all results of the preset into the repository.")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Show how much of each study is done, run nothing.")] = False,
 ) -> None:
     """Run the paper's experiments and write the page. Finished pieces are kept and not run again."""
@@ -35,12 +41,18 @@ def reproduce(
     except ValueError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
+    if published_too:
+        published.take_over(cache)
     if listing:
         typer.echo(session.show(plan, cache))
         return
+    if export:
+        n_results = published.export(cache, session.all_pieces(plan.preset))
+        typer.echo(f"Written: {published.RESULTS}, {n_results} results")
+        return
     ok = only_page or session.run(plan, cache, data, n_jobs)
     page = out or (cache / "quick.md" if plan.preset.name == "quick" else PAGE)
-    write_page(page, cache, plan.preset)
+    write_page(page, cache, plan.preset, data)
     typer.echo(f"Written: {page}")
     if not ok:
         raise typer.Exit(1)

@@ -110,13 +110,13 @@ def run_real_estate(piece: Piece, data: Path | None) -> Result:
 
 def run_sp500(piece: Piece, data: Path | None) -> Result:
     """Fit and score one split; the figure shows the predictions of the first."""
+    return compare(piece, split_sp500(data, piece.repeat), keep_predictions=piece.repeat == 0)
+
+
+def split_sp500(data: Path | None, repeat: int) -> Problem:
+    """Return one split of the closing values; DataError without data."""
     table = standardise(load_sp500(data))
-    rows = random_rows(table, piece.repeat)
-    result = compare(piece, cut(table, rows), keep_predictions=piece.repeat == 0)
-    if piece.repeat == 0:
-        result |= {"x_new": table.X[rows[1], 0], "y_new": table.y[rows[1]], "x": table.X[rows[0], 0]}
-        result |= {"y": table.y[rows[0]]}
-    return result
+    return cut(table, random_rows(table, repeat))
 
 
 def _map(piece: Piece, raw: Table, table: Table) -> Result:
@@ -126,7 +126,7 @@ def _map(piece: Piece, raw: Table, table: Table) -> Result:
     model = fit(table.X, table.y, seed_of(piece), **piece.settings)
     quantiles = model.predict_quantiles(scaled_rows(grid, raw.X), [0.05, 0.5, 0.95])
     prices = raw.y.mean() + raw.y.std() * quantiles
-    return {"latitude": axes[0], "longitude": axes[1], "quantiles": prices.T, "rows": raw.X, "prices": raw.y}
+    return {"latitude": axes[0], "longitude": axes[1], "quantiles": prices.T}
 
 
 # --- Time ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Figures of the page: each function writes a small PNG and returns its path, or None if results are missing."""
+"""Figures of the page: each function writes a small PNG and returns its path, or None without results or data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from studies.datasets import DataError, load_real_estate
 from studies.methods import METHODS, STABLE
 from studies.problems import BY_NAME, FUNCTIONS, SimulatedFunction, grids, simulate
 from studies.reproduction import comparisons, posteriors
@@ -120,19 +121,24 @@ def _tile(ax: Axes, values: Any, low: float, high: float) -> Axes:
     return ax
 
 
-def price_map(kept: Kept, folder: Path) -> Path | None:
+def price_map(kept: Kept, folder: Path, data: Path | None) -> Path | None:
     """Draw quantiles of a new price over the city, and the houses."""
     result = kept.first(comparisons.MAP_METHOD, comparisons.MAP)
     if result is None:
         return None
+    try:
+        houses = load_real_estate(data)
+    except DataError:
+        return None
     figure = Figure(figsize=(13.0, 4.2), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True)
-    rows, prices = np.array(result["rows"]), np.array(result["prices"])
     side = len(result["latitude"])
     for ax, values, label in zip(axes, result["quantiles"], QUANTILES, strict=True):
         surface = np.array(values).reshape(side, side)
         image = ax.pcolormesh(result["longitude"], result["latitude"], surface, vmin=10.0, vmax=70.0, shading="nearest")
-        ax.scatter(rows[:, 1], rows[:, 0], c=prices, vmin=10.0, vmax=70.0, s=8, edgecolors="white", linewidths=0.3)
+        ax.scatter(
+            houses.X[:, 1], houses.X[:, 0], c=houses.y, vmin=10.0, vmax=70.0, s=8, edgecolors="white", linewidths=0.3
+        )
         ax.set_title(f"{label} quantile")
         ax.set_xlabel("longitude")
     axes[0].set_ylabel("latitude")
@@ -140,16 +146,21 @@ def price_map(kept: Kept, folder: Path) -> Path | None:
     return _save(figure, folder, "prices")
 
 
-def closes(kept: Kept, folder: Path) -> Path | None:
+def closes(kept: Kept, folder: Path, data: Path | None) -> Path | None:
     """Draw predictions at the held-out days of the first split."""
     found = {name: kept.first(name, comparisons.CLOSES) for name in SHOWN}
     if any(result is None for result in found.values()):
         return None
+    try:
+        problem = comparisons.split_sp500(data, 0)
+    except DataError:
+        return None
     figure = Figure(figsize=(3.3 * len(SHOWN), 3.0), layout="constrained")
     for ax, (name, result) in zip(figure.subplots(1, len(SHOWN), sharey=True), found.items(), strict=True):
         shown = result or {}
-        plot_band(shown["x_new"], shown["lower"], shown["point"], shown["upper"], ax=ax)
-        ax.plot(shown["x_new"], shown["y_new"], ".", color="black", ms=2.0)
+        x = problem.X_new[:, 0]
+        plot_band(x, shown["lower"], shown["point"], shown["upper"], ax=ax)
+        ax.plot(x, problem.y_new[0], ".", color="black", ms=2.0)
         ax.set_title(METHODS[name].title, fontsize=9)
         ax.set_xlabel("day, standardised")
     return _save(figure, folder, "closes")

@@ -12,6 +12,7 @@ from studies.methods import METHODS, STABLE
 from studies.problems import FUNCTIONS
 from studies.reproduction import comparisons
 from studies.reproduction.presets import Preset
+from studies.reproduction.published import RESULTS
 from studies.reproduction.sections import SECTIONS
 from studies.reproduction.session import STUDIES
 from studies.results import Kept, Summary, markdown_table
@@ -27,7 +28,7 @@ TARGET_REAL_ESTATE_MAE = 0.415
 TARGET_SP500_MAE = 0.056
 
 
-def write_page(out: Path, cache: Path, preset: Preset) -> None:
+def write_page(out: Path, cache: Path, preset: Preset, data: Path | None = None) -> None:
     """Write the page and its figures from kept results.
 
     Parameters
@@ -38,6 +39,8 @@ def write_page(out: Path, cache: Path, preset: Preset) -> None:
         Folder where results are kept.
     preset : Preset
         The preset whose results are shown.
+    data : Path or None
+        Folder of the real data, which two figures show; by default WIDESTABLE_DATA.
     """
     kept = {name: Kept.of(cache, study.plan(preset)) for name, study in STUDIES.items()}
     parts = [_head(preset, kept)]
@@ -47,7 +50,7 @@ def write_page(out: Path, cache: Path, preset: Preset) -> None:
     for name, study in STUDIES.items():
         parts += [f"## {study.title}", _command(name, preset, kept[name])]
         if kept[name].found:
-            parts.append(SECTIONS[name](kept[name], out.with_suffix("")))
+            parts.append(SECTIONS[name](kept[name], out.with_suffix(""), data))
     parts.append(DISCUSSION.read_text(encoding="utf-8").strip())
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -66,7 +69,8 @@ def _head(preset: Preset, kept: dict[str, Kept]) -> str:
             "errors in its formulas corrected; the other lines called Stable are this package's jump engine.",
             f"Preset `{preset.name}`: {n_found} of {n_planned} pieces, {hours:.2f} core hours, "
             f"{date.today():%d %B %Y}, {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-            f"{_versions()}.",
+            f"{_versions()}. The results are in `studies/reproduction/{RESULTS.name}`, from which "
+            "`--only-page --published` writes this page.",
         ]
     )
 

@@ -13,10 +13,11 @@ from studies.problems import FUNCTIONS
 from studies.reproduction import comparisons, figures, paper, posteriors
 from studies.results import Kept, Summary, bold_smallest, markdown_table, number
 
-Section = Callable[[Kept, Path], str]
+# (results, folder of the figures, folder of the real data) -> text.
+Section = Callable[[Kept, Path, Path | None], str]
 
 
-def simulated(kept: Kept, folder: Path) -> str:
+def simulated(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return one table per score, methods by functions, and the figures."""
     parts = [
         "40 training points on a line or 7x7 on a square, noise s.d. 0.5, judged at 100 or 9x9 other points. Means "
@@ -55,7 +56,7 @@ def _methods_by_functions(kept: Kept, name: str) -> str:
     return markdown_table(["", *(function.title for function in FUNCTIONS)], rows)
 
 
-def real_estate(kept: Kept, folder: Path) -> str:
+def real_estate(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return the tables of both kinds of splits, and the map."""
     return "\n\n".join(
         [
@@ -66,18 +67,18 @@ def real_estate(kept: Kept, folder: Path) -> str:
             _real_table(kept, comparisons.ROWS, paper.REAL_ESTATE),
             "### Whole locations held out",
             _real_table(kept, comparisons.LOCATIONS, {}),
-            _image(figures.price_map(kept, folder), "5%, 50% and 95% quantiles of a new price, all rows"),
+            _image(figures.price_map(kept, folder, data), "5%, 50% and 95% quantiles of a new price, all rows"),
         ]
     )
 
 
-def sp500(kept: Kept, folder: Path) -> str:
+def sp500(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return the table, and a picture of the first split."""
     return "\n\n".join(
         [
             "Day in, closing value out, both standardised; 336 days to learn from, 169 to be judged at.",
             _real_table(kept, comparisons.CLOSES, paper.SP500),
-            _image(figures.closes(kept, folder), "first split: predictions and 90% bands at the held-out days"),
+            _image(figures.closes(kept, folder, data), "first split: predictions and 90% bands at the held-out days"),
         ]
     )
 
@@ -134,7 +135,7 @@ def _information(kept: Kept, method: str, data: str) -> str:
     return ", ".join(shown) or "–"
 
 
-def times(kept: Kept, folder: Path) -> str:
+def times(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return seconds, ms per iteration and ms per effective sample beside the paper's."""
     rows = []
     for n_inputs, function in enumerate(comparisons.TIMED, start=1):
@@ -169,7 +170,7 @@ def _time_cells(result: dict[str, Any], printed: paper.Time | None) -> list[str]
     return [*theirs, number(seconds, 2), number(1e3 * seconds / n, 3) if n else "–", *effective]
 
 
-def ablation(kept: Kept, folder: Path) -> str:
+def ablation(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return one table per function of the MAE to the truth over the grid, and a figure."""
     parts = ["MAE to the noise-free truth of the jump engine with alpha and nu given, first training set."]
     for function in FUNCTIONS:
@@ -182,7 +183,7 @@ def ablation(kept: Kept, folder: Path) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def covariance(kept: Kept, folder: Path) -> str:
+def covariance(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return the figure with a sentence."""
     text = (
         "Given the scales, the outputs are Gaussian with covariance Q_s, and Q_s is random: below, the 25%, 50% and "
@@ -192,7 +193,7 @@ def covariance(kept: Kept, folder: Path) -> str:
     return f"{text}\n\n{_image(figures.covariance(kept, folder), 'quartiles of Q_s')}"
 
 
-def mixing(kept: Kept, folder: Path) -> str:
+def mixing(kept: Kept, folder: Path, data: Path | None) -> str:
     """Return the worst R-hat and smallest ESS of both samplers, and their traces."""
     rows = []
     for name in posteriors.SAMPLERS:

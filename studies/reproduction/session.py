@@ -112,6 +112,11 @@ def _has_data(name: str, data: Path | None) -> bool:
     return True
 
 
+def all_pieces(preset: Preset) -> list[Piece]:
+    """Return the pieces of every study."""
+    return [piece for study in STUDIES.values() for piece in study.plan(preset)]
+
+
 def show(plan: Plan, cache: Path) -> str:
     """Return one line per study: how many pieces are finished, and their time."""
     lines = []

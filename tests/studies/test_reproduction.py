@@ -12,17 +12,20 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from studies.datasets import Table
 from studies.methods import METHODS
 from studies.problems import BY_NAME, FUNCTIONS, simulate
-from studies.reproduction import figures, paper
+from studies.reproduction import comparisons, figures, paper, published
 from studies.reproduction.__main__ import reproduce
 from studies.reproduction.page import targets, write_page
 from studies.reproduction.presets import PRESETS, STAR, Preset
-from studies.reproduction.session import STUDIES
+from studies.reproduction.session import STUDIES, all_pieces
 from studies.results import Kept, Summary, bold_smallest, summarise
-from studies.runner import Piece, Result, write
+from studies.runner import Piece, Result, read, write
 
 QUICK = PRESETS["quick"]
+# Of the made-up S&P 500; a third is held out.
+N_DAYS = 9
 LINK = r"!\[.*?\]\((.*?)\)"
 app = typer.Typer()
 app.command()(reproduce)
@@ -32,13 +35,9 @@ runner = CliRunner()
 # --- Plans -----------------------------------------------------------------------------------------------
 
 
-def plan(preset: Preset) -> list[Piece]:
-    return [piece for study in STUDIES.values() for piece in study.plan(preset)]
-
-
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_every_piece_is_its_own_file_and_plain_data(preset: Preset) -> None:
-    pieces = plan(preset)
+    pieces = all_pieces(preset)
     assert len({piece.file_name for piece in pieces}) == len(pieces)
     assert all(json.loads(json.dumps(asdict(piece))) == asdict(piece) for piece in pieces)
     assert all(piece.study in STUDIES and piece.method in METHODS for piece in pieces)
@@ -47,7 +46,7 @@ def test_every_piece_is_its_own_file_and_plain_data(preset: Preset) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_every_method_meets_every_data_set(preset: Preset) -> None:
-    met = {(piece.study, piece.data, piece.method) for piece in plan(preset)}
+    met = {(piece.study, piece.data, piece.method) for piece in all_pieces(preset)}
     for method in METHODS:
         assert all(("simulated", function.name, method) in met for function in FUNCTIONS)
         assert {("real_estate", "random_rows", method), ("sp500", "closes", method)} <= met
@@ -56,7 +55,7 @@ def test_every_method_meets_every_data_set(preset: Preset) -> None:
 
 def test_the_papers_numbers_of_splits_and_sweeps() -> None:
     for name in ("standard", "full"):
-        pieces = plan(PRESETS[name])
+        pieces = all_pieces(PRESETS[name])
         count = {
             (study, data, method): sum((p.study, p.data, p.method) == (study, data, method) for p in pieces)
             for study, data in (("real_estate", "random_rows"), ("real_estate", "whole_locations"), ("sp500", "closes"))
@@ -97,10 +96,9 @@ def made_up(piece: Piece, score: float) -> Result:
         m = len(simulate(piece.data, 0).X_new)
         result |= {"point": np.zeros(m), "lower": -np.ones(m), "upper": np.ones(m)}
     if piece.study == "sp500":
-        result |= {name: np.zeros(3) for name in ("point", "lower", "upper", "x_new", "y_new", "x", "y")}
+        result |= {name: np.zeros(N_DAYS // 3) for name in ("point", "lower", "upper")}
     if piece.data == "map":
         result |= {"latitude": [0.0, 1.0], "longitude": [0.0, 1.0], "quantiles": np.zeros((3, 4))}
-        result |= {"rows": [[0.5, 0.5]], "prices": [30.0]}
     if piece.study == "ablation":
         result |= {"alpha": 0.5, "nus": [0.25, 4.0], "mae_truth": [0.1, 0.2], "mae": [0.4, 0.5]}
     if piece.study == "covariance":
@@ -118,12 +116,19 @@ def fill(cache: Path, score_of: dict[str, float], studies: tuple[str, ...] = tup
 
 
 @pytest.fixture
+def made_up_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    days = np.arange(float(N_DAYS))
+    monkeypatch.setattr(comparisons, "load_sp500", lambda data: Table(days[:, None], days))
+    monkeypatch.setattr(figures, "load_real_estate", lambda data: Table(np.full((1, 2), 0.5), np.array([30.0])))
+
+
+@pytest.fixture
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made but not rendered, which takes most of their time."""
     monkeypatch.setattr(figures, "_save", lambda figure, folder, name: folder / f"{name}.png")
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.usefixtures("no_drawing", "made_up_data")
 def test_the_page_holds_both_numbers_and_links_all_figures(tmp_path: Path) -> None:
     fill(tmp_path / "cache", {"jumps_inferred": 0.31415})
     write_page(tmp_path / "page.md", tmp_path / "cache", QUICK)
@@ -137,7 +142,17 @@ def test_the_page_holds_both_numbers_and_links_all_figures(tmp_path: Path) -> No
     assert "## Where we differ" in text
 
 
+@pytest.mark.usefixtures("no_drawing")
+def test_without_data_the_page_lacks_the_figures_that_show_them(tmp_path: Path) -> None:
+    fill(tmp_path / "cache", {})
+    write_page(tmp_path / "page.md", tmp_path / "cache", QUICK, data=tmp_path)
+    links = re.findall(LINK, (tmp_path / "page.md").read_text(encoding="utf-8"))
+    assert len(links) == 9
+    assert not {"page/closes.png", "page/prices.png"} & set(links)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("made_up_data")
 def test_figures_are_small_files_beside_the_page(tmp_path: Path) -> None:
     fill(tmp_path / "cache", {})
     write_page(tmp_path / "docs" / "page.md", tmp_path / "cache", QUICK)
@@ -172,6 +187,37 @@ def test_summaries() -> None:
     assert summarise([1.0, 2.0, 3.0]) == Summary(2.0, 1.0 / np.sqrt(3.0), 3)
     cells = [Summary(0.5, 0.0, 1), None, Summary(0.4996, 0.1, 2)]
     assert bold_smallest(cells) == ["**0.500**", "–", "**0.500 (0.100)**"]
+
+
+# --- Results in the repository ---------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_from_exported_results(tmp_path: Path) -> None:
+    fill(tmp_path / "here", {}, ("timing",))
+    path = tmp_path / "results.jsonl"
+    assert published.export(tmp_path / "here", all_pieces(QUICK), path) == len(STUDIES["timing"].plan(QUICK))
+    published.take_over(tmp_path / "there", path)
+    for piece in STUDIES["timing"].plan(QUICK):
+        assert read(tmp_path / "there", piece) == read(tmp_path / "here", piece) is not None
+
+
+def test_an_export_adds_to_what_is_there_and_drops_what_is_not_planned(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    first, second, third = STUDIES["timing"].plan(QUICK)[:3]
+    write(tmp_path / "one", first, made_up(first, 0.5))
+    write(tmp_path / "one", second, made_up(second, 0.5))
+    published.export(tmp_path / "one", [first, second], path)
+    write(tmp_path / "two", third, made_up(third, 0.5))
+    assert published.export(tmp_path / "two", [second, third], path) == 2
+    found = [json.loads(line)["piece"]["method"] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert found == [second.method, third.method]
+
+
+def test_no_published_result_holds_real_data() -> None:
+    """Scores, settings and predictions at held-out rows, but neither inputs nor outputs."""
+    lines = [json.loads(line) for line in published.RESULTS.read_text(encoding="utf-8").splitlines()]
+    names = {name for line in lines if line["piece"]["study"] in ("real_estate", "sp500") for name in line["result"]}
+    assert not names & {"x", "y", "x_new", "y_new", "rows", "prices"}
 
 
 # --- The command -----------------------------------------------------------------------------------------
