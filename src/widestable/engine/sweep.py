@@ -18,13 +18,14 @@ from .moves.birth_death import birth, death
 from .moves.pair_reflection import is_possible, reflect_pair
 from .moves.pair_scale import update_pair
 from .moves.parameters import update_parameters
-from .moves.spikes import update_spikes
+from .moves.spikes import challenge_spikes, update_spikes
 from .system import refresh
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
 RECOMPUTE_EVERY = 64
 # Warm-up leaves spikes where they start for so many sweeps: before the atoms have found their places, a plateau would
-# be taken for outliers, and five spikes in a row do not give way to two jumps.
+# be taken for outliers, and five spikes in a row do not give way to two jumps. Then they are held and free in turn, for
+# half as many sweeps each, and challenged whenever they are to be held again.
 HOLD_SPIKES = 128
 
 
@@ -143,8 +144,8 @@ def sweep(chain, model, plan, work, rng, adapt):
         update_parameters(chain, model, work, rng, adapt)
     refresh(chain, model, work)
     chain.total_precision = sum_precision(chain, model)
-    if model.has_spikes and not (adapt and chain.n_sweeps < HOLD_SPIKES):
-        update_spikes(chain, model, work, rng, plan.n_spikes)
+    if model.has_spikes:
+        move_spikes(chain, model, plan, work, rng, adapt)
     if model.has_atoms:
         for _ in range(plan.n_births):
             # Births and deaths are attempted equally often.
@@ -163,6 +164,16 @@ def sweep(chain, model, plan, work, rng, adapt):
     if chain.n_sweeps % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model, work)
     settle(chain, model, work)
+
+
+@inline_kernel
+def move_spikes(chain, model, plan, work, rng, adapt):
+    """Draw spikes anew; warm-up holds them at first, and later for the first half of each stretch of HOLD_SPIKES."""
+    is_first, place = chain.n_sweeps < HOLD_SPIKES, chain.n_sweeps % HOLD_SPIKES
+    if not adapt or (not is_first and place >= HOLD_SPIKES // 2):
+        update_spikes(chain, model, work, rng, plan.n_spikes)
+    elif not is_first and place == 0:
+        challenge_spikes(chain, model, work)
 
 
 @inline_kernel

@@ -6,14 +6,17 @@ import math
 from itertools import product
 
 import numpy as np
+import pytest
 from scipy import stats
 from scipy.special import betaln
 
 from tests.checks import check_mean
 from tests.engine.chains import build, equal_law, sweep
 from tests.engine.invariance import NOTHING
-from widestable.engine.chain import new_state
+from widestable.engine.chain import Spikes, make_work, new_state
+from widestable.engine.draws import make_buffers
 from widestable.engine.model import Model, make_model
+from widestable.engine.sweep import HOLD_SPIKES, make_sweeps
 from widestable.inputs import check_training
 from widestable.network import arcsine_kernel
 
@@ -91,3 +94,48 @@ def test_p_is_drawn_given_the_number(rng: np.random.Generator) -> None:
     law_of_p = stats.beta(out.n_spikes + model.spike_a, 6 - out.n_spikes + model.spike_b)
     check_mean(law_of_p.cdf(out.p_outlier), 0.5)
     check_mean((law_of_p.cdf(out.p_outlier) - 0.5) ** 2, 1.0 / 12.0)
+
+
+# --- Warm-up ---------------------------------------------------------------------------------------------
+
+# A step at 0, and one outlier. The hyperplane is at 0.5, so observations 10 and 11 are on the wrong side of it.
+X_STEP = np.linspace(-2.0, 2.0, 20)[:, None]
+OUTLIER, MISPLACED = 4, [10, 11]
+
+
+def after_warm_up(n_before: int, n_sweeps: int, rng: np.random.Generator) -> list[int]:
+    """The spikes after some sweeps of warm-up that move nothing else; all three are there before."""
+    y = 2.5 * np.sign(X_STEP[:, 0]) + 0.1 * np.sin(40.0 * X_STEP[:, 0])
+    y[OUTLIER] = -20.0
+    model = make_model(
+        check_training(X_STEP, y, standardize=False), alpha=1.0, nu=0.01, sigma2=0.04, n_atoms=5, has_spikes=True
+    )
+    spikes = Spikes(np.array([OUTLIER, *MISPLACED]), np.full(3, model.spike_log_c[8]))
+    h, log_mark = np.array([[-0.5, 1.0]]), np.array([-8.0])
+    state = new_state(1.0, math.log(0.01), math.log(0.04), equal_law(model), h, log_mark, rng, spikes)
+    chain = build(model, state)._replace(n_sweeps=n_before)
+    work, plan = make_work(model, chain.kernel), NOTHING._replace(n_spikes=20)
+    chain = make_sweeps(
+        chain, model, plan, work, rng, n_sweeps, thin=0, since_draw=0, adapt=True, out=make_buffers(model, 0)
+    )
+    return sorted(chain.spike[: chain.n_spikes].tolist())
+
+
+@pytest.mark.parametrize(
+    ("n_before", "n_sweeps", "left"),
+    [
+        (0, HOLD_SPIKES, [OUTLIER, *MISPLACED]),
+        (HOLD_SPIKES, 1, [OUTLIER]),
+        (HOLD_SPIKES + 1, HOLD_SPIKES // 2 - 1, [OUTLIER, *MISPLACED]),
+        (2 * HOLD_SPIKES, HOLD_SPIKES // 2, [OUTLIER]),
+    ],
+    ids=["held at first", "challenged", "held again", "held after a challenge"],
+)
+def test_warm_up_challenges_spikes_that_a_jump_would_explain(
+    n_before: int, n_sweeps: int, left: list[int], rng: np.random.Generator
+) -> None:
+    assert after_warm_up(n_before, n_sweeps, rng) == left
+
+
+def test_spikes_come_back_where_the_hyperplane_does_not_move(rng: np.random.Generator) -> None:
+    assert {OUTLIER, *MISPLACED} <= set(after_warm_up(HOLD_SPIKES, HOLD_SPIKES // 2 + 1, rng))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 
-from ..._algebra import draw_weighted
+from ..._algebra import draw_weighted, row_dot
 from ..._jit import inline_kernel, inner_kernel
 from ..chain import SPIKE
 from ..loose import append_group, drop_group, evaluate, log_gain, swap_groups
 from ..system import invert_again, put_in, take_out
 from .accept import count
+
+# Residuals below so many standard deviations are no reason for a spike; `screen` uses the same number.
+NEAR = 5.0
 
 
 @inline_kernel
@@ -120,3 +123,35 @@ def put_in_spike(chain, work, atom, i, log_c):
     swap_groups(chain, first, g)
     chain.spike[first], chain.log_c[first] = i, log_c
     chain.n_spikes = first + 1
+
+
+# --- A challenge -----------------------------------------------------------------------------------------
+
+
+@inner_kernel
+def challenge_spikes(chain, model, work):
+    """Take out the spikes of observations that would be in place on the other side of a hyperplane; for warm-up only.
+
+    A spike frees its observation. Where a hyperplane is on the wrong side of some, nothing draws it to the right side
+    any more, and chains would keep both the spikes and the wrong place for thousands of sweeps.
+    """
+    spike = work.spike
+    for g in range(chain.n_spikes - 1, -1, -1):
+        i, log_c = chain.spike[g], chain.log_c[g]
+        take_out_spike(chain, work, g)
+        set_loose_spike(chain, model, spike, i)
+        if not (evaluate(chain, model, work, spike) and is_displaced(chain, model, spike, i)):
+            put_in_spike(chain, work, spike, i, log_c)
+        spike.tau[model.obs_row[i]] = 0.0
+
+
+@inner_kernel
+def is_displaced(chain, model, spike, i):
+    """Whether the other side of a hyperplane would bring the observation of a loose spike within NEAR s.d. of f."""
+    residual, row, n_groups = spike.b / spike.a, model.obs_row[i], chain.n_groups
+    for g in range(chain.n_spikes, n_groups):
+        # The mean size, with this observation left out.
+        size = row_dot(chain.R, g, chain.u, n_groups) - spike.p[g] * residual
+        if abs(residual + 2.0 * size * chain.tau[g, row]) * math.sqrt(spike.a) < NEAR:
+            return True
+    return False
