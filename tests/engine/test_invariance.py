@@ -47,6 +47,7 @@ CASES = {
     "everything, smooth": Case(Plan(), n_visits=1, smooth=True),
     "everything, smooth, two inputs": Case(Plan(), n_visits=1, smooth=True, relevance=True, d=2),
     "outliers": Case(NOTHING._replace(n_spikes=10), spikes=True, changes=OFTEN),
+    "atoms with outliers": Case(NOTHING._replace(n_passes=3), spikes=True, d=2, changes=OFTEN),
     "everything with outliers": Case(Plan(), spikes=True, d=2, changes=OFTEN),
     "everything with outliers, one row": Case(Plan(), spikes=True, n_rows=1, changes=OFTEN),
     "everything with outliers, low rank": Case(Plan(), spikes=True, low_rank=True, changes=OFTEN),
@@ -65,6 +66,7 @@ ATOMS, PAIRS = Case(OF_ATOMS), Case(OF_PAIRS)
 QUIET_PAIRS = Case(OF_PAIRS, changes=QUIET)
 OUTLIERS = Case(NOTHING._replace(n_spikes=10), spikes=True, changes=OFTEN)
 NOISE_OF_OUTLIERS = Case(OF_PARAMETERS, spikes=True, changes=OFTEN)
+PASSING = Case(NOTHING._replace(n_passes=10), spikes=True, changes={"spike_a": 3.0, "spike_b": 3.0})
 ONE_OUTLIER = Case(OF_ATOMS, spikes=True, n_rows=1, changes=OFTEN)
 # What a slip would make of a line of some file.
 SLIPS = {
@@ -159,6 +161,12 @@ SLIPS = {
         "for g in range(chain.n_spikes, chain.n_groups):",
         "for g in range(chain.n_groups):",
     ),
+    "spikes that do not see the hyperplane that passes them": (
+        PASSING,
+        "passing.py",
+        "spike.b - share * atom.b",
+        "spike.b",
+    ),
     "no prior ratio for nu in the share of the noise": (
         TIGHT_AND_LOW,
         "noise_share.py",
@@ -204,6 +212,7 @@ def run_interpreted(package_root: Path, case: Case) -> dict[str, float]:
         QUIET_PAIRS,
         OUTLIERS,
         NOISE_OF_OUTLIERS,
+        PASSING,
         ONE_OUTLIER,
     ],
 )

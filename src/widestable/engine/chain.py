@@ -195,7 +195,7 @@ class Work(NamedTuple):
     stack: IntArray  # (nodes + 2,) nodes of the tree still to be visited
     large: IntArray  # (K,) atoms that matter
     chances: FloatArray  # (K,) of atoms to be drawn
-    log_chances: FloatArray  # (values of c,) log of the chances of each c of a spike
+    chances_of_c: FloatArray  # (values of c,) chances of each c of a spike
     axes: FloatArray  # (2, d + 1) span in which two atoms are reflected
     constant: FloatArray  # (d + 1,) the hyperplane that leaves every row on its positive side
     saved: Saved
@@ -346,7 +346,7 @@ def make_work(model: Model, kernel: Kernel) -> Work:
         stack=np.zeros(len(model.node_rows) + 2, np.int64),
         large=np.zeros(K, np.int64),
         axes=np.zeros((2, width)),
-        log_chances=np.zeros(model.spike_log_c.size),
+        chances_of_c=np.zeros(model.spike_log_c.size),
         constant=constant,
         saved=Saved(
             alpha=0.0,

@@ -154,7 +154,7 @@ def sweep(chain, model, plan, work, rng, adapt):
             else:
                 count(chain, DEATH, death(chain, model, work, rng))
         for k in range(plan.n_passes * chain.n_atoms):
-            update_atom(chain, model, plan, work, rng, k % chain.n_atoms)
+            update_atom(chain, model, plan, work, rng, k % chain.n_atoms, adapt)
         for _ in range(plan.n_pairs):
             update_pair(chain, model, work, rng)
         if is_possible(chain, model):

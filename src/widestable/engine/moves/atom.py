@@ -10,6 +10,7 @@ from ..kernel import project
 from ..loose import attach, detach, is_large, is_strong
 from ..tree import has_tree
 from .accept import count
+from .passing import may_pass
 from .reflection import reflect
 from .rotation import SMALL_TURN, largest_turn, rotate
 from .scale import update_scale
@@ -20,7 +21,7 @@ MAX_FOLD = 6
 
 
 @inline_kernel
-def update_atom(chain, model, plan, work, rng, k):
+def update_atom(chain, model, plan, work, rng, k, adapt):
     """Scale by slice, then rotations and reflections, of atom k."""
     kernel = chain.kernel
     detach(chain, model, work, work.loose, k)
@@ -29,6 +30,7 @@ def update_atom(chain, model, plan, work, rng, k):
         project(chain.h[k], kernel.columns, work.loose.projection)
     n_rotations, n_reflections = 1, 0
     largest = largest_turn(chain, k)
+    passes = may_pass(chain, model, k, adapt)
     if not math.isinf(kernel.sharpness):
         if is_large(chain, k):
             n_rotations, n_reflections = plan.n_smooth_rotations, plan.n_reflections
@@ -40,9 +42,9 @@ def update_atom(chain, model, plan, work, rng, k):
     for r in range(n_rotations):
         # The first turn may be larger than what is accepted as a rule: an atom may have to leave a poor place.
         turn = max(largest, SMALL_TURN) if r == 0 else largest
-        count(chain, ROTATION, rotate(chain, model, work, rng, k, turn))
+        count(chain, ROTATION, rotate(chain, model, work, rng, k, turn, passes))
     # Reflections look at every row, so they are left out where rows are many.
     if kernel.Z.shape[0] > 0 and not has_tree(kernel):
         for _ in range(n_reflections):
-            count(chain, REFLECTION, reflect(chain, model, work, rng, k))
+            count(chain, REFLECTION, reflect(chain, model, work, rng, k, passes))
     attach(chain, work, work.loose, k)

@@ -9,14 +9,16 @@ from ..kernel import rotate_from, unit
 from ..loose import evaluate, log_gain, log_scale
 from ..tree import find_flips, flip_products
 from .accept import accept
+from .passing import pass_observation
 
 
 @inner_kernel
-def try_hyperplane(chain, model, work, rng, k, log_ratio):
+def try_hyperplane(chain, model, work, rng, k, log_ratio, passes):
     """Accept or reject `work.proposed.h`, whose projections are known, for the loose atom k; returns 1 when accepted.
 
-    `log_ratio` is the correction for the proposal. Only rows where the unit changes its value cost anything: O(n F) for
-    F such rows, and nothing when F = 0.
+    `log_ratio` is the correction for the proposal, and `passes` says whether the spike of an observation that changes
+    sides is integrated out. Only rows where the unit changes its value cost anything: O(n F) for F such rows, and
+    nothing when F = 0.
     """
     old, new, kernel = work.loose, work.proposed, chain.kernel
     if set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau) == 0:
@@ -26,6 +28,11 @@ def try_hyperplane(chain, model, work, rng, k, log_ratio):
         copy(new.projection, old.projection)
         return 1
     rotate_from(old.tau, old.t, 1.0, new.tau, kernel.basis, new.t)
+    if passes:
+        if pass_observation(chain, model, work, rng, k, log_ratio) == 0:
+            return 0
+        set_hyperplane(chain, k, new.h)
+        return 1
     weigh_pattern(chain, model, new)
     if not evaluate(chain, model, work, new):
         return 0

@@ -24,7 +24,7 @@ def nearness(projection, row_norm, norm, weights):
 
 
 @inner_kernel
-def reflect(chain, model, work, rng, k):
+def reflect(chain, model, work, rng, k, passes):
     """One reflection of the loose atom k in a row drawn near its hyperplane; returns 1 when accepted."""
     kernel, old, new = chain.kernel, work.loose, work.proposed
     n, width = kernel.Z.shape
@@ -40,4 +40,4 @@ def reflect(chain, model, work, rng, k):
     project(new.h, kernel.columns, new.projection)
     # |h.z_i| is the same on both sides, so only the sums of the weights differ.
     total_new = nearness(new.projection, kernel.row_norm, norm, work.weights)
-    return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new))
+    return try_hyperplane(chain, model, work, rng, k, math.log(total / total_new), passes)

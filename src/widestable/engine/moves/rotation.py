@@ -40,7 +40,7 @@ def smallest_turn(chain):
 
 
 @inner_kernel
-def rotate(chain, model, work, rng, k, largest):
+def rotate(chain, model, work, rng, k, largest, passes):
     """One rotation of the loose atom k by an angle that is log-uniform up to `largest`; returns 1 when accepted."""
     width = chain.kernel.Z.shape[1]
     h_new = work.proposed.h
@@ -52,4 +52,4 @@ def rotate(chain, model, work, rng, k, largest):
     if has_tree(chain.kernel):
         return try_flips(chain, model, work, rng, k)
     project(h_new, chain.kernel.columns, work.proposed.projection)
-    return try_hyperplane(chain, model, work, rng, k, 0.0)
+    return try_hyperplane(chain, model, work, rng, k, 0.0, passes)

@@ -13,7 +13,7 @@ import math
 from ..._algebra import draw_weighted, row_dot
 from ..._jit import inline_kernel, inner_kernel
 from ..chain import SPIKE
-from ..loose import append_group, drop_group, evaluate, log_gain, swap_groups
+from ..loose import append_group, drop_group, evaluate, swap_groups
 from ..system import invert_again, put_in, take_out
 from .accept import count
 
@@ -43,7 +43,7 @@ def update_spike(chain, model, work, rng, i):
     set_loose_spike(chain, model, atom, i)
     new = log_c
     if evaluate(chain, model, work, atom):
-        new = draw_log_c(chain, model, work, rng)
+        new = draw_log_c(chain, model, work, rng, atom.a, atom.b)
     if new > -math.inf:
         put_in_spike(chain, work, atom, i, new)
     atom.tau[model.obs_row[i]] = 0.0
@@ -77,27 +77,39 @@ def set_loose_spike(chain, model, atom, i):
 
 
 @inner_kernel
-def draw_log_c(chain, model, work, rng):
-    """log c of the loose spike given all others; -inf when it is none."""
-    n_others = chain.n_spikes
-    if n_others >= model.max_spikes:
-        return -math.inf
-    atom, n_values = work.spike, model.spike_log_c.size
-    odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)
-    largest = 0.0
+def weigh_spike(chain, model, a, b, chances):
+    """Fill in the chances of each c of a loose spike with these a and b.
+
+    Returns the chance of none, to the same scale, and the log of the likelihood that the spike adds with all of that
+    integrated out.
+    """
+    n_others, n_values = chain.n_spikes, chances.size
+    odds = 0.0
+    if n_others < model.max_spikes:
+        odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)
+    # The largest exponent, so that no gross outlier overflows.
+    most = 0.5 * b * b / (math.exp(-chain.log_sigma2 - model.spike_log_c[n_values - 1]) + a)
+    none = math.exp(-most)
+    total = none
     for j in range(n_values):
-        gain = log_gain(chain.log_sigma2 + model.spike_log_c[j], atom.a, atom.b)
-        work.log_chances[j] = math.log(odds / n_values) + gain
-        largest = max(largest, work.log_chances[j])
-    total = math.exp(-largest)
-    left = rng.random()
-    for j in range(n_values):
-        work.log_chances[j] = math.exp(work.log_chances[j] - largest)
-        total += work.log_chances[j]
-    if left * total < math.exp(-largest):
+        inverse_v = math.exp(-chain.log_sigma2 - model.spike_log_c[j])
+        gain = 0.5 * b * b / (inverse_v + a) - most
+        chances[j] = odds / n_values * math.exp(gain) / math.sqrt(1.0 + a / inverse_v)
+        total += chances[j]
+    return none, most + math.log(total)
+
+
+@inner_kernel
+def draw_log_c(chain, model, work, rng, a, b):
+    """log c of the loose spike given all others, with these a and b; -inf when it is none."""
+    chances = work.chances_of_c
+    none, _ = weigh_spike(chain, model, a, b, chances)
+    total = 0.0
+    for j in range(chances.size):
+        total += chances[j]
+    if rng.random() * (none + total) < none or total == 0.0:
         return -math.inf
-    j = draw_weighted(work.log_chances, n_values, total - math.exp(-largest), rng)
-    return model.spike_log_c[j]
+    return model.spike_log_c[draw_weighted(chances, chances.size, total, rng)]
 
 
 @inner_kernel
