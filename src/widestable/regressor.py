@@ -115,7 +115,7 @@ class StableRegressor(PredictMixin, RegressorMixin, BaseEstimator):  # type: ign
     0
     >>> StableRegressor.paper().sharpness  # the model of the paper, whatever the defaults are
     inf
-    >>> model.continue_sampling(200).posterior_.n_sweeps > 200
+    >>> model.continue_sampling(1000).posterior_.n_sweeps > 1000
     True
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
