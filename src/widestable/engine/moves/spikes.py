@@ -84,9 +84,10 @@ def weigh_spike(chain, model, a, b, chances):
     integrated out.
     """
     n_others, n_values = chain.n_spikes, chances.size
-    odds = 0.0
-    if n_others < model.max_spikes:
-        odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)
+    if n_others >= model.max_spikes:
+        chances[:] = 0.0
+        return 1.0, 0.0
+    odds = (n_others + model.spike_a) / (model.obs_row.size - 1 - n_others + model.spike_b)
     # The largest exponent, so that no gross outlier overflows.
     most = 0.5 * b * b / (math.exp(-chain.log_sigma2 - model.spike_log_c[n_values - 1]) + a)
     none = math.exp(-most)
