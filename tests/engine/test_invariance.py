@@ -155,6 +155,18 @@ SLIPS = {
         "shift_group_scales(chain, new - log_sigma2, 0.0",
         "shift_group_scales(chain, 0.0, 0.0",
     ),
+    "outliers grow with sigma2 at fixed spikes": (
+        NOISE_OF_OUTLIERS,
+        "sigma2_spikes.py",
+        "place_of(chain.log_c[g], grid, step) - n_steps]",
+        "place_of(chain.log_c[g], grid, step)]",
+    ),
+    "no prior for sigma2 at fixed spikes": (
+        NOISE_OF_OUTLIERS,
+        "sigma2_spikes.py",
+        "+ log_prior_log_sigma2(new) - log_prior_log_sigma2(chain.log_sigma2)",
+        "",
+    ),
     "atom merged with an outlier of its pattern": (
         ONE_OUTLIER,
         "loose.py",

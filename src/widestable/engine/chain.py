@@ -27,9 +27,11 @@ MOVES = (
     "reflected pair",
     "share of the noise",
     "spike",
+    "sigma2 at fixed spikes",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
 NU, SIGMA2, LAW_LEAP, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE, SPIKE = 6, 7, 8, 9, 10, 11, 12, 13
+SIGMA2_SPIKES = 14
 
 
 # How many kinds of steps and of paths the law is moved by (`moves.law`), and how many numbers a path moves beside the

@@ -14,7 +14,7 @@ from tests.checks import check_mean
 from tests.engine.chains import build, equal_law, sweep
 from tests.engine.invariance import NOTHING
 from widestable.engine.chain import Spikes, make_work, new_state
-from widestable.engine.draws import make_buffers
+from widestable.engine.draws import Buffers, make_buffers
 from widestable.engine.model import Model, make_model
 from widestable.engine.sweep import HOLD_SPIKES, make_sweeps
 from widestable.inputs import check_training
@@ -54,7 +54,12 @@ def draws_of_scan(model: Model, n_draws: int, rng: np.random.Generator) -> np.nd
     law, none = equal_law(model), np.empty((0, 2))
     chain = build(model, new_state(2.0, math.log(NU), math.log(SIGMA2), law, none, np.empty(0), rng))
     _, out = sweep(chain, model, 3 * n_draws, rng, SCAN, thin=3)
-    choices = np.zeros((n_draws, 6), dtype=int)
+    return choices_of(out, model)
+
+
+def choices_of(out: Buffers, model: Model) -> np.ndarray:
+    """Which c each of the six has in each draw, shape (draws, 6); 0 stands for no spike."""
+    choices = np.zeros((len(out.n_spikes), 6), dtype=int)
     for draw, k in enumerate(out.n_spikes):
         choices[draw, out.spike[draw, :k]] = np.searchsorted(model.spike_log_c, out.spike_log_c[draw, :k] - 1e-9) + 1
     return choices
