@@ -14,6 +14,9 @@ from widestable.diagnostics import LEAST_DRAWS, MAX_RHAT, TARGET_ESS, convergenc
 
 # A run is looked at after 1/4 s and then whenever its time has grown by a fifth: four times while it doubles.
 FIRST, RATIO = 0.25, 2.0**0.25
+# Predictions by draws of many laws of the hyperplanes decompose as many kernels. With more rows than this the CRPS is
+# computed only when the time has doubled, and at the end; the looks between have the one before.
+MANY_ROWS = 1000
 
 
 class Point(NamedTuple):
@@ -51,12 +54,16 @@ def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
         `seconds_per_sweep` of one chain, without what came before the first look.
     """
     points: list[Point] = []
+    scored = 0.0
     run.advance(FEW)
     first = run.seconds, run.n_iterations
     while True:
         f = run.f()
         if f.shape[1] >= LEAST_DRAWS:
-            points.append(_look(run, f, problem))
+            points.append(_look(run, f, points[-1].crps if points else np.nan))
+            is_last = points[-1].has_converged or run.seconds >= budget
+            if is_last or len(problem.y) <= MANY_ROWS or run.seconds >= 2.0 * scored:
+                points[-1], scored = points[-1]._replace(crps=_score(run, problem)), run.seconds
             if points[-1].has_converged:
                 break
         if run.seconds >= budget:
@@ -72,11 +79,13 @@ def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
     }
 
 
-def _look(run: Run, f: Any, problem: Problem) -> Point:
-    mixing = judge_mixing(convergence(f))
+def _look(run: Run, f: Any, score: float) -> Point:
+    return Point(run.seconds, run.n_iterations, *judge_mixing(convergence(f)), score)
+
+
+def _score(run: Run, problem: Problem) -> float:
     quantiles = run.quantiles()
-    score = float(np.mean([crps(quantiles, y).mean() for y in problem.y_new]))
-    return Point(run.seconds, run.n_iterations, *mixing, score)
+    return float(np.mean([crps(quantiles, y).mean() for y in problem.y_new]))
 
 
 def _next_time(seconds: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.stats import norm
 
 from studies.benchmarks import convergence as study
 from studies.benchmarks import convergence_tables
-from studies.benchmarks.anytime import Point, follow
+from studies.benchmarks.anytime import MANY_ROWS, Point, follow
 from studies.forecasts import LEVELS
 from studies.methods.bart_runs import BartzRun, PymcRun, StochtreeRun
 from studies.methods.gaussian_process import GaussianProcessRun
@@ -83,6 +84,17 @@ def test_a_run_is_looked_at_at_geometric_times_until_its_budget() -> None:
     later = seconds[seconds >= 0.25]
     np.testing.assert_allclose(np.log2(later[1:-1] / later[:-2]), 0.25, atol=0.06)
     assert run.n_stretches < 2 * len(seconds) + 4
+
+
+def test_with_many_rows_the_score_is_computed_when_the_time_has_doubled_and_at_the_end() -> None:
+    few = of_noise()
+    many = replace(few, X=np.zeros((MANY_ROWS + 1, 1)), y=np.zeros(MANY_ROWS + 1))
+    every, some = (follow(Exact(shift=1.0), problem, 2.0)["curve"]["crps"] for problem in (few, many))
+    assert len(every) == len(some)
+    assert len(set(every)) == len(every)
+    assert len(every) / 6 < len(set(some)) < len(every) / 2
+    assert set(some) < set(every)
+    assert some[-1] == every[-1]
 
 
 def test_a_run_without_draws_in_its_budget_has_an_empty_curve() -> None:

@@ -6,8 +6,6 @@ scale c sigma2 of an outlier is known better than sigma2 itself, so sigma2 could
 
 from __future__ import annotations
 
-import math
-
 from ..._jit import inner_kernel
 from ..priors import log_prior_log_sigma2
 from ..system import log_likelihood
@@ -28,8 +26,9 @@ def move_sigma2_spikes(chain, model, work, rng):
     n_steps = 1 + int(MOST_STEPS * rng.random())
     if rng.random() < 0.5:
         n_steps = -n_steps
+    lowest, highest = range_of_places(chain, grid, step)
     new = chain.log_sigma2 + n_steps * step
-    if new < model.log_sigma2_floor or not can_shift(chain, grid, step, -n_steps):
+    if lowest - n_steps < 0 or highest - n_steps >= grid.size or new < model.log_sigma2_floor:
         return 0
     value = log_likelihood(chain, model, work, chain.alpha, chain.log_nu, new, chain.log_group_scale)
     log_ratio = value - chain.log_likelihood + log_prior_log_sigma2(new) - log_prior_log_sigma2(chain.log_sigma2)
@@ -45,13 +44,14 @@ def move_sigma2_spikes(chain, model, work, rng):
 @inner_kernel
 def place_of(log_c, grid, step):
     """The place of a value on the grid."""
-    return int(math.floor((log_c - grid[0]) / step + 0.5))
+    return int((log_c - grid[0]) / step + 0.5)
 
 
 @inner_kernel
-def can_shift(chain, grid, step, n_steps):
-    """Whether every c stays on the grid."""
+def range_of_places(chain, grid, step):
+    """The lowest and the highest place on the grid that some spike has."""
+    lowest, highest = grid.size, -1
     for g in range(chain.n_spikes):
-        if not 0 <= place_of(chain.log_c[g], grid, step) + n_steps < grid.size:
-            return False
-    return True
+        place = place_of(chain.log_c[g], grid, step)
+        lowest, highest = min(lowest, place), max(highest, place)
+    return lowest, highest
