@@ -12,6 +12,7 @@ from studies.methods import METHODS
 from studies.problems import FUNCTIONS
 from studies.reproduction import comparisons, figures, paper, posteriors
 from studies.results import Kept, Summary, bold_smallest, markdown_table, number
+from studies.runner import Piece, Result
 
 # (results, folder of the figures, folder of the real data) -> text.
 Section = Callable[[Kept, Path, Path | None], str]
@@ -122,18 +123,31 @@ _SHOWN = {"alpha": "alpha", "nu": "nu", "sharpness": "sharpness", "kl_weight": "
 
 
 def _information(kept: Kept, method: str, data: str) -> str:
-    """Return medians over splits of chosen or inferred parameters, the worst R-hat and the smallest ESS of f."""
-    results = [result for _, result in kept.select(method, data)]
+    """Return medians of parameters over splits, how many splits converged, the worst R-hat and smallest ESS of f."""
+    found = list(kept.select(method, data))
+    results = [result for _, result in found]
     shown = []
     for name, title in _SHOWN.items():
         values = [float(r["info"][name]) for r in results if name in r["info"]]
         if values and np.isfinite(np.median(values)):
             shown.append(f"{title} {np.median(values):.3g}")
+    stopped = [_converged(piece, result) for piece, result in found if _until_converged(piece)]
+    shown += [f"{sum(stopped)} of {len(stopped)} converged"] if stopped else []
     rhats = [r["mixing"]["rhat"] for r in results if r["mixing"].get("rhat") is not None]
     shown += [f"R-hat at most {max(rhats):.3f}"] if rhats else []
     sizes = [r["mixing"]["ess"] for r in results if r["mixing"].get("ess") is not None]
     shown += [f"ESS at least {min(sizes):.0f}"] if sizes else []
     return ", ".join(shown) or "–"
+
+
+def _until_converged(piece: Piece) -> bool:
+    """Return whether the chains of a piece were to stop when they have converged."""
+    return "max_sweeps" in piece.settings and piece.settings["n_sweeps"] is None
+
+
+def _converged(piece: Piece, result: Result) -> bool:
+    """Return whether they stopped before the last sweep that they may make, which is rounded down to whole draws."""
+    return bool(result["n_iterations"] < 0.999 * piece.settings["n_chains"] * piece.settings["max_sweeps"])
 
 
 def times(kept: Kept, folder: Path, data: Path | None) -> str:

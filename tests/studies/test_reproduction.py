@@ -16,9 +16,10 @@ from studies.datasets import Table
 from studies.methods import METHODS
 from studies.problems import BY_NAME, FUNCTIONS, simulate
 from studies.reproduction import comparisons, figures, paper, published
-from studies.reproduction.__main__ import reproduce
+from studies.reproduction.__main__ import PAGE, reproduce
 from studies.reproduction.page import targets, write_page
 from studies.reproduction.presets import PRESETS, STAR, Preset
+from studies.reproduction.sections import SECTIONS
 from studies.reproduction.session import STUDIES, all_pieces
 from studies.results import Kept, Summary, bold_smallest, summarise
 from studies.runner import Piece, Result, read, write
@@ -26,6 +27,7 @@ from studies.runner import Piece, Result, read, write
 QUICK = PRESETS["quick"]
 # Of the made-up S&P 500; a third is held out.
 N_DAYS = 9
+ROOT = Path(__file__).resolve().parents[2]
 LINK = r"!\[.*?\]\((.*?)\)"
 app = typer.Typer()
 app.command()(reproduce)
@@ -183,6 +185,19 @@ def test_targets_compare_with_the_best_other(tmp_path: Path, theirs: float, defa
     assert "0.450 (BART)" in lines[0]
 
 
+def test_the_tables_say_how_many_splits_converged(tmp_path: Path) -> None:
+    """Chains that were still running at the last sweep they may make had not."""
+    pieces = [piece for piece in STUDIES["sp500"].plan(PRESETS["full"]) if piece.method in ("jumps_default", "bart")]
+    for piece in pieces:
+        n_sweeps = 99_968 if piece.repeat < 3 else 96_768
+        write(tmp_path, piece, made_up(piece, 0.5) | {"n_iterations": 4 * n_sweeps})
+    text = SECTIONS["sp500"](Kept.of(tmp_path, pieces), tmp_path, tmp_path)
+    (ours,) = [line for line in text.splitlines() if "default" in line]
+    (theirs,) = [line for line in text.splitlines() if "BART" in line]
+    assert "7 of 10 converged" in ours
+    assert "converged" not in theirs
+
+
 def test_summaries() -> None:
     assert summarise([1.0, 2.0, 3.0]) == Summary(2.0, 1.0 / np.sqrt(3.0), 3)
     cells = [Summary(0.5, 0.0, 1), None, Summary(0.4996, 0.1, 2)]
@@ -218,6 +233,17 @@ def test_no_published_result_holds_real_data() -> None:
     lines = [json.loads(line) for line in published.RESULTS.read_text(encoding="utf-8").splitlines()]
     names = {name for line in lines if line["piece"]["study"] in ("real_estate", "sp500") for name in line["result"]}
     assert not names & {"x", "y", "x_new", "y_new", "rows", "prices"}
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_the_page_shows_the_published_results(tmp_path: Path) -> None:
+    published.take_over(tmp_path / "cache")
+    write_page(tmp_path / "page.md", tmp_path / "cache", PRESETS["full"], data=tmp_path)
+    written, shown = (
+        [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        for path in (tmp_path / "page.md", ROOT / PAGE)
+    )
+    assert shown == written, "Write it anew: python -m studies.reproduction --preset full --only-page --published"
 
 
 # --- The command -----------------------------------------------------------------------------------------
