@@ -170,7 +170,7 @@ def test_the_quoted_rows_and_columns_are_there(monkeypatch: pytest.MonkeyPatch) 
     names = pages.run(pages.DOCS / "when_not.md")
     assert len(names["rows"]) == 9
     for table in (names["errors"], names["places"], names["houses"]):
-        assert {*names["OURS"], "GP ML", "BART"} <= table.keys()
+        assert {names["DEFAULT"], names["PAPER"], "GP ML", "BART"} <= table.keys()
 
 
 # --- The site --------------------------------------------------------------------------------------------
