@@ -35,13 +35,16 @@ def test_sigma2_is_half_cauchy(log_sigma2: float) -> None:
 
 MOVES = {
     "parameters, low rank": Case(NOTHING._replace(n_parameters=20), low_rank=True),
+    "parameters with outliers": Case(
+        NOTHING._replace(n_parameters=20), spikes=True, changes={"spike_a": 3.0, "spike_b": 3.0}
+    ),
     "law": Case(n_visits=5, smooth=True, relevance=True),
 }
 
 
 @pytest.mark.parametrize("case", MOVES)
 def test_no_move_leaves_sigma2_below_its_floor(case: str, rng: np.random.Generator) -> None:
-    floored = MOVES[case]._replace(changes={"log_sigma2_floor": -0.5})
+    floored = MOVES[case]._replace(changes={**MOVES[case].changes, "log_sigma2_floor": -0.5})
     pairs = [replicate(small_model(floored), floored, 1, rng) for _ in range(30)]
     assert sum(after.sigma2 != before.sigma2 for before, after in pairs) > 10
     assert min(after.sigma2 for _, after in pairs) >= math.exp(-0.5)
