@@ -35,7 +35,7 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.fixture
 def shared_data() -> Path:
     """The folder with the paper's real data; skips when it is absent."""
-    folder = Path(os.environ.get("WIDESTABLE_DATA", ROOT.parent / "shared" / "data"))
+    folder = Path(os.environ.get("WIDESTABLE_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
         pytest.skip("no data: set WIDESTABLE_DATA to the folder that holds real_estate.csv and sp500.csv")
     return folder
