@@ -198,7 +198,8 @@ class Work(NamedTuple):
     large: IntArray  # (K,) atoms that matter
     chances: FloatArray  # (K,) of atoms to be drawn
     chances_of_c: FloatArray  # (values of c,) chances of each c of a spike
-    axes: FloatArray  # (2, d + 1) span in which two atoms are reflected
+    axes: FloatArray  # (2, d + 1) span in which two atoms are reflected, or one is rotated
+    axis_projection: FloatArray  # (2, n) of the rows on these axes of a rotation; empty with a tree
     constant: FloatArray  # (d + 1,) the hyperplane that leaves every row on its positive side
     saved: Saved
 
@@ -348,6 +349,7 @@ def make_work(model: Model, kernel: Kernel) -> Work:
         stack=np.zeros(len(model.node_rows) + 2, np.int64),
         large=np.zeros(K, np.int64),
         axes=np.zeros((2, width)),
+        axis_projection=np.zeros((2, 0 if len(model.node_rows) else n)),
         chances_of_c=np.zeros(model.spike_log_c.size),
         constant=constant,
         saved=Saved(

@@ -35,9 +35,10 @@ class Plan(NamedTuple):
     n_parameters: int = 2  # rounds of alpha, nu and sigma2
     n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
-    n_rotations: int = 6  # of each strong atom, per pass and input beyond the first
-    n_weak_rotations: int = 2  # of each other atom that matters
-    n_smooth_rotations: int = 4  # of each atom that matters, with smooth units: every rotation changes every row
+    n_rotations: int = 3  # of each strong atom after its first, per pass and input beyond the first
+    n_steps: int = 3  # of each of these rotations, along one ellipse
+    n_weak_rotations: int = 1  # of each other atom that matters, after its first
+    n_smooth_rotations: int = 3  # of each atom that matters, with smooth units: every rotation changes every row
     n_reflections: int = 1  # of each strong atom, and of each that matters with smooth units
     n_pairs: int = 8  # common scales of near-parallel atoms
     n_pair_reflections: int = 8  # two atoms reflected in the same rows

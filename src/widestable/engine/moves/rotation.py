@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+from ..._algebra import copy
 from ..._jit import inner_kernel
+from ..chain import ROTATION
 from ..kernel import project
 from ..loose import is_large, log_strength
 from ..tree import has_tree
+from .accept import count
 from .hyperplane import try_flips, try_hyperplane
 
 QUARTER_TURN = 0.5 * math.pi
@@ -40,16 +43,42 @@ def smallest_turn(chain):
 
 
 @inner_kernel
-def rotate(chain, model, work, rng, k, largest, passes):
-    """One rotation of the loose atom k by an angle that is log-uniform up to `largest`; returns 1 when accepted."""
-    width = chain.kernel.Z.shape[1]
-    h_new = work.proposed.h
-    log_smallest = math.log(smallest_turn(chain))
-    angle = math.exp(log_smallest + (math.log(largest) - log_smallest) * rng.random())
-    cosine, sine = math.cos(angle), math.sin(angle)
+def rotate(chain, model, work, rng, k, largest, passes, n_steps):
+    """Some turns of the loose atom k along one ellipse, by angles that are log-uniform up to `largest`.
+
+    The ellipse is `cos(t) h + sin(t) xi`, with xi from N(0, I). After a rejected turn the next one goes the other way,
+    and after an accepted one it goes on (a guided walk): two turns then take the atom farther than a random walk would.
+    """
+    kernel, axes, projections = chain.kernel, work.axes, work.axis_projection
+    n, width, on_tree = kernel.Z.shape[0], kernel.Z.shape[1], has_tree(kernel)
     for j in range(width):
-        h_new[j] = cosine * chain.h[k, j] + sine * rng.standard_normal()
-    if has_tree(chain.kernel):
-        return try_flips(chain, model, work, rng, k)
-    project(h_new, chain.kernel.columns, work.proposed.projection)
-    return try_hyperplane(chain, model, work, rng, k, 0.0, passes)
+        axes[0, j] = chain.h[k, j]
+        axes[1, j] = rng.standard_normal()
+    if not on_tree:
+        copy(work.loose.projection, projections[0])
+        project(axes[1], kernel.columns, projections[1])
+    log_smallest = math.log(smallest_turn(chain))
+    log_range = math.log(largest) - log_smallest
+    at, way = 0.0, 1.0
+    for _ in range(n_steps):
+        to = at + way * math.exp(log_smallest + log_range * rng.random())
+        cosine, sine = math.cos(to), math.sin(to)
+        new = work.proposed
+        combine(cosine, sine, axes, new.h, width)
+        if on_tree:
+            accepted = try_flips(chain, model, work, rng, k)
+        else:
+            combine(cosine, sine, projections, new.projection, n)
+            accepted = try_hyperplane(chain, model, work, rng, k, 0.0, passes)
+        count(chain, ROTATION, accepted)
+        if accepted:
+            at = to
+        else:
+            way = -way
+
+
+@inner_kernel
+def combine(cosine, sine, axes, x, n):
+    """x = cos(t) axes[0] + sin(t) axes[1]."""
+    for i in range(n):
+        x[i] = cosine * axes[0, i] + sine * axes[1, i]
