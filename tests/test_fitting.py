@@ -159,6 +159,22 @@ def test_the_time_that_is_left_is_told_while_chains_converge() -> None:
     assert "The time was over after 1500 sweeps" in fitting.remedy(replace(sample, out_of_time=True), found)
 
 
+@pytest.mark.parametrize(
+    ("seconds_left", "is_over", "told"),
+    [(30.0, False, "about 30 s left"), (-1.0, False, "about 0 s left"), (-1.0, True, ")")],
+)
+def test_no_negative_time_is_left(
+    seconds_left: float, is_over: bool, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The round that the end of the time cuts short is told after it."""
+    posterior = fits.line().posterior_
+    sample = replace(posterior.sample, converged=False, out_of_time=is_over)
+    monkeypatch.setattr(fitting, "n_missing", lambda sample, found: 1e9)
+    monkeypatch.setattr(fitting.time, "time", lambda: 1000.0)
+    clock = fitting.Clock(900.0, 0, 1000.0 + seconds_left)
+    assert fitting._how_far(sample, posterior.model, clock).endswith(told)
+
+
 def test_r_hat_is_not_computed_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> float:
         raise AssertionError("computed")

@@ -79,3 +79,28 @@ def test_the_bar_waits_until_its_length_is_known(capfd: pytest.CaptureFixture[st
         report.extend(20, "warming up")
         report.advance(5)
     assert "5/20 sweeps" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("width", "shown", "left_out"),
+    [
+        (140, "235 per second|about 40 s left|0:00:0", ""),
+        (100, "about 40 s left|0:00:0", "per second"),
+        (80, "about 40 s left", "0:00:0"),
+        (50, "R-hat 1.03", "left"),
+    ],
+)
+def test_the_line_about_sampling_fits_into_the_terminal(
+    width: int, shown: str, left_out: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("rich.progress.Task.speed", 235.0)
+    with reporter(True) as report:
+        report.extend(None, "sampling")
+        report.advance(2048)
+        report.tell(lambda: "R-hat 1.03 (1.01 wanted), ESS 210 (400), about 40 s left")
+    lines = capfd.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert "2,048 sweeps" in lines[0]
+    assert all(part in lines[0] for part in shown.split("|"))
+    assert not left_out or left_out not in lines[0]

@@ -184,9 +184,9 @@ def _how_far(sample: Sample, model: Model, clock: Clock) -> str:
     text = f"R-hat {found.rhat[found.worst]:.2f} ({max_rhat} wanted), ESS {found.ess[found.slowest]:.0f} ({least:.0f})"
     now, n_made = time.time(), sample.n_sweeps - clock.n_sweeps
     left = n_missing(sample, found) * (now - clock.started) / max(n_made, 1)
-    left = min(left, clock.deadline - now)
+    left = max(min(left, clock.deadline - now), 0.0)
     # None for a run of given length, whose bar shows how much is left.
-    if sample.converged is not False or math.isinf(left):
+    if sample.converged is not False or sample.out_of_time or math.isinf(left):
         return text
     return f"{text}, about {left:.0f} s left" if left < 100.0 else f"{text}, about {left / 60.0:.0f} min left"
 

@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 
 # A bar over new rows is shown from this many rows on.
 MIN_ROWS_FOR_BAR = 2000
+# Columns of a terminal that the whole line about sampling needs, and those that it needs without bar and speed.
+WIDE, MEDIUM = 132, 92
 
 
 def wants_bar(progress: bool | None) -> bool:
@@ -81,7 +83,16 @@ def reporter(progress: bool | None) -> Iterator[Reporter]:
     if not wants_bar(progress):
         yield Reporter()
         return
+    from rich.console import Console
+
+    with _bar(*_sampling_columns(Console(stderr=True).width)) as bar:
+        yield BarReporter(bar)
+
+
+def _sampling_columns(width: int) -> list[Any]:
+    """Columns of the line about sampling: fewer in a narrow terminal, so that it is never two lines."""
     from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Speed(ProgressColumn):
@@ -93,10 +104,16 @@ def reporter(progress: bool | None) -> Iterator[Reporter]:
             total = "" if task.total is None else f"/{task.total:,.0f}"
             return Text(f"{task.completed:,.0f}{total} sweeps")
 
-    note = TextColumn("{task.fields[note]}")
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), Counts(), Speed(), note, TimeElapsedColumn())
-    with _bar(*columns) as bar:
-        yield BarReporter(bar)
+    class All(Counts):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.description} {super().render(task)} {task.fields['note']}")
+
+    if width < WIDE:
+        # One column, which is cut off at its end where even that is too long.
+        text = All(table_column=Column(no_wrap=True))
+        return [text] if width < MEDIUM else [text, TimeElapsedColumn()]
+    what, note = TextColumn("{task.description}"), TextColumn("{task.fields[note]}")
+    return [what, BarColumn(bar_width=24), Counts(), Speed(), note, TimeElapsedColumn()]
 
 
 @contextmanager

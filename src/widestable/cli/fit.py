@@ -308,7 +308,7 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
     numbers = ", ".join(f"{name} {summary[name]:.3g}" for name in ("alpha", "nu", "sigma"))
     lines = [
         summary["verdict"],
-        f"Posterior medians: {numbers} (the noise s.d.). Sampling took {summary['seconds']:.1f} s.",
+        f"Posterior medians: {numbers} (the noise s.d.). Fitting took {summary['seconds']:.1f} s.",
     ]
     if "relevance" in summary["inferred"]:
         lines.append("Relevance: " + ", ".join(f"{name} {value:.3g}" for name, value in summary["relevance"].items()))

@@ -313,7 +313,7 @@ def _reproduce(model: StableRegressor, about: About) -> list[str]:
     # Neither of these two changes the draws.
     parameters = {n: v for n, v in model.get_params(deep=False).items() if n not in {"n_jobs", "progress"}}
     call = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
-    took = f" Sampling took {about.seconds:.1f} s." if about.seconds else ""
+    took = f" Fitting took {about.seconds:.1f} s." if about.seconds else ""
     versions = f"widestable {__version__}, Python {platform.python_version()}, NumPy {np.__version__}."
     return [
         page.paragraph(f"If this page was useful, please cite the paper behind the method: {safe(CITATION)}"),
