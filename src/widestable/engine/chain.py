@@ -87,10 +87,6 @@ class Chain(NamedTuple):
     log_nu: float
     log_sigma2: float
     kernel: Kernel
-    # How patterns are seen (`images`)
-    over_rows: bool  # whether the image of a pattern is its product with the precision of the rows
-    basis: FloatArray  # (n, r) images are linear in the patterns: this is the image of each single row
-    y_image: FloatArray  # (r,) the image of the mean outputs
     # Atoms
     n_atoms: int
     h: FloatArray  # (M, d + 1) hyperplanes
@@ -104,7 +100,7 @@ class Chain(NamedTuple):
     n_groups: int
     members: IntArray  # (K,) atoms in each group
     tau: FloatArray  # (K, n) pattern of each group
-    T: FloatArray  # (K, r) the image of each pattern
+    T: FloatArray  # (K, r) the same in the eigenbasis
     log_group_scale: FloatArray  # (K,) log of the summed scales of each group
     C: FloatArray  # (K, K) tau W tau', kept when r < n only
     w_y: FloatArray  # (K,) tau W y, likewise
@@ -133,7 +129,7 @@ class Loose(NamedTuple):
     h: FloatArray  # (d + 1,) hyperplane
     projection: FloatArray  # (n,) h.z at each row
     tau: FloatArray  # (n,) pattern
-    t: FloatArray  # (r,) its image
+    t: FloatArray  # (r,) the same in the eigenbasis
     # Products with the groups in the system
     s: FloatArray  # (K,) t'P T
     p: FloatArray  # (K,) R s
@@ -162,20 +158,6 @@ class Saved(NamedTuple):
     n_spikes: int
     spike: IntArray  # (s,)
     log_c: FloatArray  # (s,)
-
-
-# A move that passes at most this part of the rows is judged by these rows alone.
-FEW = 1.0 / 12.0
-
-
-class Passed(NamedTuple):
-    """Rows that the loose atom passes. Chains that see patterns over the rows only."""
-
-    row: IntArray  # (m + 1,) those that it is about to pass, where they are at most m
-    # Those that it has passed since its image was computed
-    n_changed: int
-    changed: IntArray  # (n,)
-    place: IntArray  # (n,) where each row is in that list, -1 for those that are not
 
 
 class Work(NamedTuple):
@@ -218,7 +200,6 @@ class Work(NamedTuple):
     chances_of_c: FloatArray  # (values of c,) chances of each c of a spike
     axes: FloatArray  # (2, d + 1) span in which two atoms are reflected, or one is rotated
     axis_projection: FloatArray  # (2, n) of the rows on these axes of a rotation; empty with a tree
-    passed: Passed  # rows that a proposal passes
     constant: FloatArray  # (d + 1,) the hyperplane that leaves every row on its positive side
     saved: Saved
 
@@ -302,9 +283,6 @@ def make_chain(model: Model, state: State, kernel: Kernel | None = None) -> Chai
         log_nu=float(state.log_nu),
         log_sigma2=float(state.log_sigma2),
         kernel=kernel,
-        over_rows=False,
-        basis=kernel.basis,
-        y_image=kernel.y,
         n_atoms=n_atoms,
         h=np.zeros((M, width)),
         log_mark=np.zeros(M),
@@ -373,12 +351,6 @@ def make_work(model: Model, kernel: Kernel) -> Work:
         axes=np.zeros((2, width)),
         axis_projection=np.zeros((2, 0 if len(model.node_rows) else n)),
         chances_of_c=np.zeros(model.spike_log_c.size),
-        passed=Passed(
-            row=np.zeros(math.ceil(FEW * n) + 1, np.int64),
-            n_changed=0,
-            changed=np.zeros(n, np.int64),
-            place=np.full(n, -1),
-        ),
         constant=constant,
         saved=Saved(
             alpha=0.0,

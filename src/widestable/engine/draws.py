@@ -243,17 +243,16 @@ def draw_function(chain, model, work, rng, group_size, coefficient, f):
     g_scale = math.exp(log_remainder_of_one(chain.alpha, chain.log_nu, model.n_atoms))
     sigma2 = math.exp(chain.log_sigma2)
     for i in range(n):
-        residual[i] = chain.y_image[i]
+        residual[i] = kernel.y[i]
         for g in range(chain.n_groups):
             residual[i] -= group_size[g] * chain.T[g, i]
         p = chain.precision[i] + rest
+        rotated[i] = residual[i] * p
         spread = g_scale * kernel.eigenvalues[i]
-        remainder[i] = math.sqrt(spread * sigma2 * p) * rng.standard_normal()
-        if not chain.over_rows:
-            rotated[i] = residual[i] * p
-            remainder[i] += spread * rotated[i]
+        sd = math.sqrt(spread * sigma2 * p)
+        remainder[i] = spread * rotated[i] + sd * rng.standard_normal()
     for i in range(coefficient.size):
-        coefficient[i] = residual[i] if chain.over_rows else row_dot(kernel.landmark_basis, i, rotated, n)
+        coefficient[i] = row_dot(kernel.landmark_basis, i, rotated, n)
     for r in range(model.rows.size):
         row = model.rows[r]
         total = row_dot(kernel.basis, row, remainder, n) / model.weight[row]
@@ -263,9 +262,6 @@ def draw_function(chain, model, work, rng, group_size, coefficient, f):
         for g in range(chain.n_spikes, chain.n_groups):
             total += group_size[g] * chain.tau[g, row]
             atoms += group_size[g] * chain.tau[g, row]
-        if chain.over_rows:
-            # The mean of the remainder is y less atoms and the mean of the noise.
-            total += model.row_y[row] - atoms - sigma2 / model.weight[row] * coefficient[row]
         if model.n_rest > 0:
             total += draw_rest(chain, model, rng, row, atoms, residual, g_scale, sigma2)
         f[r] = total

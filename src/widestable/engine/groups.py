@@ -60,7 +60,7 @@ def rotate_groups(chain, model, work):
     for g in range(chain.n_spikes):
         row = model.obs_row[chain.spike[g]]
         for j in range(chain.T.shape[1]):
-            chain.T[g, j] = chain.tau[g, row] * chain.basis[row, j]
+            chain.T[g, j] = chain.tau[g, row] * chain.kernel.basis[row, j]
     if has_tree(chain.kernel):
         # Whole nodes at once: O(n) rows times r numbers per group would be most of a sweep.
         tau, t = work.loose.tau, work.loose.t
@@ -70,7 +70,7 @@ def rotate_groups(chain, model, work):
                 chain.T[chain.group[k], j] = t[j]
     else:
         for g in range(chain.n_spikes, chain.n_groups):
-            rotate_pattern(chain.tau[g], chain.basis, chain.T[g])
+            rotate_pattern(chain.tau[g], chain.kernel.basis, chain.T[g])
     weigh_groups(chain, model)
 
 
@@ -87,9 +87,9 @@ def rotate_from_nearest(chain, tau, t):
             if n_different < fewest:
                 nearest, sign, fewest = g, side, n_different
     if nearest < 0:
-        rotate_pattern(tau, chain.basis, t)
+        rotate_pattern(tau, chain.kernel.basis, t)
         return
-    rotate_from(chain.tau[nearest], chain.T[nearest], sign, tau, chain.basis, t)
+    rotate_from(chain.tau[nearest], chain.T[nearest], sign, tau, chain.kernel.basis, t)
 
 
 @inner_kernel

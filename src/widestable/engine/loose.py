@@ -81,17 +81,6 @@ def evaluate(chain, model, work, atom):
 
     Its pattern must be there, also in the eigenbasis, and so must its products over the rows unless r = n.
     """
-    if chain.over_rows:
-        multiply_over_rows(chain, model, atom)
-    else:
-        multiply_in_eigenbasis(chain, model, work, atom)
-    add_within_of_loose(chain, model, atom)
-    return integrate_others(chain, model, work, atom)
-
-
-@inner_kernel
-def multiply_in_eigenbasis(chain, model, work, atom):
-    """Inner products of a loose atom with itself, y and the groups, from places in the eigenbasis."""
     t, n = atom.t, atom.t.size
     precision, rest, scaled = chain.precision, chain.rest_precision, work.scaled_t
     for i in range(n):
@@ -102,23 +91,8 @@ def multiply_in_eigenbasis(chain, model, work, atom):
     if model.n_rest > 0:
         for g in range(chain.n_groups):
             atom.s[g] += rest * atom.c[g]
-
-
-@inner_kernel
-def multiply_over_rows(chain, model, atom):
-    """The same from its product with the precision of the rows. A spike has one row."""
-    n = atom.tau.size
-    if atom.observation < 0:
-        atom.t_t = dot(atom.tau, atom.t, n)
-        atom.t_y = dot(atom.t, model.row_y, n)
-        times(chain.tau, atom.t, chain.n_groups, n, atom.s)
-        return
-    row = model.obs_row[atom.observation]
-    share = atom.tau[row]
-    atom.t_t = share * atom.t[row]
-    atom.t_y = share * chain.y_image[row]
-    for g in range(chain.n_groups):
-        atom.s[g] = share * chain.T[g, row]
+    add_within_of_loose(chain, model, atom)
+    return integrate_others(chain, model, work, atom)
 
 
 @inner_kernel
@@ -189,8 +163,16 @@ def add_squares(chain, model, atom, q):
     With p = R s and q = R u these are the a and b above, and errors of p and q enter multiplied by each other only. So
     nearly dependent patterns, which smooth units have, keep their digits.
     """
-    n_groups, p = chain.n_groups, atom.p
-    a, b = squares_over_images(chain, atom.tau, atom.t, p, q)
+    n_groups = chain.n_groups
+    t, p, y = atom.t, atom.p, chain.kernel.y
+    a, b = 0.0, 0.0
+    for i in range(t.size):
+        left, residual = t[i], y[i]
+        for g in range(n_groups):
+            left -= p[g] * chain.T[g, i]
+            residual -= q[g] * chain.T[g, i]
+        a += left * left * chain.precision[i]
+        b += left * residual * chain.precision[i]
     for g in range(n_groups):
         inverse_v = inverse_scale(chain.log_group_scale[g])
         a += p[g] * p[g] * inverse_v
@@ -205,25 +187,6 @@ def add_squares(chain, model, atom, q):
         b += b_within
     atom.a = a
     atom.b = b
-
-
-@inner_kernel
-def squares_over_images(chain, tau, t, p, q):
-    """|t - T'p|_P^2 and (t - T'p, y - T'q)_P, or what they are over the rows."""
-    a, b = 0.0, 0.0
-    for i in range(t.size):
-        left, residual = t[i], chain.y_image[i]
-        for g in range(chain.n_groups):
-            left -= p[g] * chain.T[g, i]
-            residual -= q[g] * chain.T[g, i]
-        other = left * chain.precision[i]
-        if chain.over_rows:
-            other = tau[i]
-            for g in range(chain.n_groups):
-                other -= p[g] * chain.tau[g, i]
-        a += other * left
-        b += other * residual
-    return a, b
 
 
 @inner_kernel

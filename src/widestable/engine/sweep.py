@@ -11,7 +11,6 @@ from .._jit import by_reference, inline_kernel, kernel
 from .chain import BIRTH, DEATH, NUMBERS, PAIR_REFLECTION, Chain, Work
 from .draws import Buffers, record
 from .groups import rebuild_groups, rotate_groups
-from .images import may_be_over_rows, see_in_eigenbasis, see_over_rows
 from .model import Model
 from .moves.accept import count
 from .moves.atom import update_atom
@@ -20,7 +19,7 @@ from .moves.pair_reflection import is_possible, reflect_pair
 from .moves.pair_scale import update_pair
 from .moves.parameters import update_parameters
 from .moves.spikes import challenge_spikes, update_spikes
-from .system import refresh, set_gram_over_rows
+from .system import refresh
 
 # Patterns in the eigenbasis are recomputed from scratch after this many sweeps.
 RECOMPUTE_EVERY = 64
@@ -34,7 +33,6 @@ class Plan(NamedTuple):
     """How much of each move a sweep makes."""
 
     n_parameters: int = 2  # rounds of alpha, nu and sigma2
-    n_between: int = 8  # sweeps between two rounds
     n_births: int = 4  # births or deaths
     n_passes: int = 1  # rounds over all atoms
     n_rotations: int = 3  # of each strong atom after its first, per pass and input beyond the first
@@ -86,30 +84,14 @@ def make_sweeps(
     Chain
         The same arrays, and the numbers after the last sweep.
     """
-    done = 0
-    while done < n_sweeps:
-        size = n_sweeps - done
-        if may_be_over_rows(chain, model):
-            place = chain.n_sweeps % plan.n_between
-            size = min(size, plan.n_between - place)
-            if place == 0:
-                chain = see_in_eigenbasis(chain)
-                chain = _with(chain, _move_parameters(chain, model, plan, work, rng, adapt))
-            if not chain.over_rows:
-                chain = see_over_rows(chain, model)
-        chain = _with(chain, _make_sweeps(chain, model, plan, work, rng, size, thin, since_draw + done, adapt, out))
-        done += size
-    return chain
-
-
-def _with(chain: Chain, numbers: tuple[float, ...]) -> Chain:
+    numbers = _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adapt, out)
     return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
 
 
 def rebuild(chain: Chain, model: Model, work: Work) -> Chain:
     """Rebuild groups and system from the atoms alone, so that chains with equal atoms are equal to the last bit."""
-    chain = chain._replace(n_sweeps=0, over_rows=False, basis=chain.kernel.basis, y_image=chain.kernel.y)
-    return _with(chain, _rebuild(chain, model, work))
+    numbers = _rebuild(chain._replace(n_sweeps=0), model, work)
+    return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
 
 
 refer_chain = by_reference(Chain)
@@ -126,17 +108,6 @@ def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adap
         sweep(c, m, plan, w, rng, adapt)
         if thin > 0 and done % thin == 0:
             record(c, m, w, rng, o, done // thin - 1)
-    return numbers_of(c)
-
-
-@kernel
-def _move_parameters(chain, model, plan, work, rng, adapt):
-    c, m, w = refer_chain(chain), refer_model(model), refer_work(work)
-    c.log_likelihood = refresh(c, m, w)
-    save(c, w.saved)
-    for _ in range(plan.n_parameters):
-        update_parameters(c, m, w, rng, adapt)
-    settle(c, m, w)
     return numbers_of(c)
 
 
@@ -170,10 +141,9 @@ def numbers_of(chain):
 def sweep(chain, model, plan, work, rng, adapt):
     """Parameters, outliers, births and deaths, every atom, then pairs. The system is fresh before and after."""
     save(chain, work.saved)
-    if not chain.over_rows:
-        for _ in range(plan.n_parameters):
-            update_parameters(chain, model, work, rng, adapt)
-        refresh(chain, model, work)
+    for _ in range(plan.n_parameters):
+        update_parameters(chain, model, work, rng, adapt)
+    refresh(chain, model, work)
     chain.total_precision = sum_precision(chain, model)
     if model.has_spikes:
         move_spikes(chain, model, plan, work, rng, adapt)
@@ -192,7 +162,7 @@ def sweep(chain, model, plan, work, rng, adapt):
             for _ in range(plan.n_pair_reflections):
                 count(chain, PAIR_REFLECTION, reflect_pair(chain, model, work, rng))
     chain.n_sweeps += 1
-    if chain.n_sweeps % RECOMPUTE_EVERY == 0 and not chain.over_rows:
+    if chain.n_sweeps % RECOMPUTE_EVERY == 0:
         rotate_groups(chain, model, work)
     settle(chain, model, work)
 
@@ -224,8 +194,6 @@ def settle(chain, model, work):
         chain.n_failures += 1
         restore(chain, work.saved)
         rebuild_groups(chain, model, work)
-        if chain.over_rows:
-            set_gram_over_rows(chain, model)
         value = refresh(chain, model, work)
     chain.log_likelihood = value
 

@@ -86,18 +86,6 @@ def set_gram(chain, precision, rest, S, u, scaled):
 
 
 @inner_kernel
-def set_gram_over_rows(chain, model):
-    """S and u from products with the precision of the rows."""
-    n = model.row_y.size
-    for g in range(chain.n_groups):
-        chain.u[g] = row_dot(chain.T, g, model.row_y, n)
-        for j in range(g + 1):
-            chain.S[g, j] = row_dot(chain.T, g, chain.tau[j], n)
-            chain.S[j, g] = chain.S[g, j]
-    add_within(chain, model, chain.log_sigma2, chain.S, chain.u)
-
-
-@inner_kernel
 def factor(log_group_scale, S, n_groups, E, scaled, L):
     """Cholesky factor L of the unit-diagonal E M E; returns (ok, log det M + sum log V)."""
     log_det = 0.0
@@ -119,19 +107,15 @@ def factor(log_group_scale, S, n_groups, E, scaled, L):
 @inner_kernel
 def log_likelihood(chain, model, work, alpha, log_nu, log_sigma2, log_group_scale):
     """log p(y | patterns, scales, alpha, nu, sigma2) from scratch, -inf when a factorisation fails."""
-    rest = set_precision(model, chain.kernel, alpha, log_nu, log_sigma2, work.precision)
-    work.rest_precision = rest
-    set_gram(chain, work.precision, rest, work.S, work.u, work.scaled_t)
-    add_within(chain, model, log_sigma2, work.S, work.u)
-    return log_likelihood_of(chain, model, work, log_sigma2, log_group_scale, work.precision, rest, work.S, work.u)
-
-
-@inner_kernel
-def log_likelihood_of(chain, model, work, log_sigma2, log_group_scale, precision, rest, S, u):
-    """The same from a system that is there already."""
     y = chain.kernel.y
-    n, n_groups = y.size, chain.n_groups
-    ok, log_det = factor(log_group_scale, S, n_groups, work.E, work.scaled, work.L)
+    n = y.size
+    n_groups = chain.n_groups
+    precision = work.precision
+    rest = set_precision(model, chain.kernel, alpha, log_nu, log_sigma2, precision)
+    work.rest_precision = rest
+    set_gram(chain, precision, rest, work.S, work.u, work.scaled_t)
+    add_within(chain, model, log_sigma2, work.S, work.u)
+    ok, log_det = factor(log_group_scale, work.S, n_groups, work.E, work.scaled, work.L)
     if not ok:
         return -math.inf
     for i in range(n):
@@ -139,7 +123,7 @@ def log_likelihood_of(chain, model, work, log_sigma2, log_group_scale, precision
     if model.n_rest > 0:
         log_det -= model.n_rest * math.log(rest)
     for g in range(n_groups):
-        work.z[g] = u[g] * work.E[g]
+        work.z[g] = work.u[g] * work.E[g]
     solve_lower(work.L, work.z, work.z, n_groups)
     quadratic = dot3(y, y, precision, n) + rest * model.sum_y2 - dot(work.z, work.z, n_groups)
     if not math.isfinite(log_det + quadratic):
@@ -150,16 +134,9 @@ def log_likelihood_of(chain, model, work, log_sigma2, log_group_scale, precision
 
 @inner_kernel
 def refresh(chain, model, work):
-    """Recompute the running quantities of the system, from the images unless parameters stay; returns the likelihood."""
+    """Recompute every running quantity of the system from the patterns T; returns the log likelihood."""
     n_groups = chain.n_groups
     set_group_scales(chain, chain.alpha, chain.log_nu, chain.log_sigma2, chain.log_group_scale)
-    if chain.over_rows:
-        value = log_likelihood_of(
-            chain, model, work, chain.log_sigma2, chain.log_group_scale, chain.precision, 0.0, chain.S, chain.u
-        )
-        if value > -math.inf:
-            unscale_inverse(chain, work)
-        return value
     value = log_likelihood(chain, model, work, chain.alpha, chain.log_nu, chain.log_sigma2, chain.log_group_scale)
     if value == -math.inf:
         return value

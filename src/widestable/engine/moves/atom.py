@@ -10,7 +10,6 @@ from ..kernel import project
 from ..loose import attach, detach, is_large, is_strong
 from ..tree import has_tree
 from .accept import count
-from .few_rows import catch_up
 from .passing import may_pass
 from .reflection import reflect
 from .rotation import SMALL_TURN, largest_turn, rotate
@@ -36,8 +35,7 @@ def update_atom(chain, model, plan, work, rng, k, adapt):
         if is_large(chain, k):
             n_rotations, n_reflections = plan.n_smooth_rotations, plan.n_reflections
     elif is_strong(chain, k):
-        fold = min(max(kernel.Z.shape[1] - 2, 1), MAX_FOLD)
-        n_rotations, n_steps = plan.n_rotations * fold, plan.n_steps
+        n_rotations, n_steps = plan.n_rotations * min(max(kernel.Z.shape[1] - 2, 1), MAX_FOLD), plan.n_steps
         n_reflections = plan.n_reflections
     elif is_large(chain, k):
         n_rotations = plan.n_weak_rotations
@@ -49,6 +47,4 @@ def update_atom(chain, model, plan, work, rng, k, adapt):
     if kernel.Z.shape[0] > 0 and not has_tree(kernel):
         for _ in range(n_reflections):
             count(chain, REFLECTION, reflect(chain, model, work, rng, k, passes))
-    if chain.over_rows:
-        catch_up(chain, work)
     attach(chain, work, work.loose, k)

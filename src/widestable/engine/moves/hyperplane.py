@@ -9,7 +9,6 @@ from ..kernel import rotate_from, unit
 from ..loose import evaluate, log_gain, log_scale
 from ..tree import find_flips, flip_products
 from .accept import accept
-from .few_rows import catch_up, set_hyperplane, try_few_rows
 from .passing import pass_observation
 
 
@@ -22,18 +21,13 @@ def try_hyperplane(chain, model, work, rng, k, log_ratio, passes):
     nothing when F = 0.
     """
     old, new, kernel = work.loose, work.proposed, chain.kernel
-    if chain.over_rows and not passes:
-        answer = try_few_rows(chain, work, rng, k, log_ratio)
-        if answer >= 0:
-            return answer
-        catch_up(chain, work)
     if set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau) == 0:
         if log_ratio < 0.0 and not accept(rng, log_ratio):
             return 0
         set_hyperplane(chain, k, new.h)
         copy(new.projection, old.projection)
         return 1
-    rotate_from(old.tau, old.t, 1.0, new.tau, chain.basis, new.t)
+    rotate_from(old.tau, old.t, 1.0, new.tau, kernel.basis, new.t)
     if passes:
         if pass_observation(chain, model, work, rng, k, log_ratio) == 0:
             return 0
@@ -66,6 +60,13 @@ def log_gain_of_proposal(chain, work, k):
     log_v = log_scale(chain, k)
     new, old = work.proposed, work.loose
     return log_gain(log_v, new.a, new.b) - log_gain(log_v, old.a, old.b)
+
+
+@inner_kernel
+def set_hyperplane(chain, k, h):
+    """Put atom k at the hyperplane h."""
+    for j in range(h.size):
+        chain.h[k, j] = h[j]
 
 
 @inner_kernel

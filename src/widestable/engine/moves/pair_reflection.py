@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import math
 
-from ..._algebra import dot, draw_weighted, row_dot, rows_dot
+from ..._algebra import dot, dot3, draw_weighted, row_dot, rows_dot
 from ..._jit import inline_kernel, inner_kernel
 from ..kernel import project, rotate_from
-from ..images import product
 from ..loose import SUSPICIOUS, attach, detach, evaluate, list_large, log_scale
 from .accept import accept
-from .few_rows import set_hyperplane
-from .hyperplane import set_new_pattern
+from .hyperplane import set_hyperplane, set_new_pattern
 from .pair_scale import log_gain_of_two
 from .reflection import NEAR, nearness
 
@@ -107,12 +105,11 @@ def reflect_pair(chain, model, work, rng):
 
 
 @inner_kernel
-def reflect_pattern(chain, old, new):
+def reflect_pattern(kernel, old, new):
     """The pattern of the proposed hyperplane `new.h`, from that of the old one."""
-    kernel = chain.kernel
     project(new.h, kernel.columns, new.projection)
     set_new_pattern(new.projection, kernel.sharpness, old.tau, new.tau)
-    rotate_from(old.tau, old.t, 1.0, new.tau, chain.basis, new.t)
+    rotate_from(old.tau, old.t, 1.0, new.tau, kernel.basis, new.t)
 
 
 @inner_kernel
@@ -121,7 +118,7 @@ def gain_of_two(chain, model, work, one, two, log_v, log_w):
     for atom in (two, one):
         if not evaluate(chain, model, work, atom) or not atom.a > SUSPICIOUS * atom.t_t:
             return -math.inf
-    cross = product(chain, one, two) - dot(two.s, one.p, chain.n_groups)
+    cross = dot3(one.t, two.t, chain.precision, one.t.size) - dot(two.s, one.p, chain.n_groups)
     return log_gain_of_two(log_v, log_w, one.a, two.a, cross, one.b, two.b)
 
 
@@ -139,8 +136,8 @@ def try_pair(chain, model, work, rng, k, second, log_ratio):
     log_v, log_w = log_scale(chain, k), log_scale(chain, second)
     detach(chain, model, work, one, k)
     detach(chain, model, work, two, second)
-    reflect_pattern(chain, one, one_new)
-    reflect_pattern(chain, two, two_new)
+    reflect_pattern(chain.kernel, one, one_new)
+    reflect_pattern(chain.kernel, two, two_new)
     after = gain_of_two(chain, model, work, one_new, two_new, log_v, log_w)
     before = gain_of_two(chain, model, work, one, two, log_v, log_w)
     if before > -math.inf and accept(rng, after - before + log_ratio):

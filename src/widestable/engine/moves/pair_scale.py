@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-from ..._algebra import dot, rows_dot
+from ..._algebra import dot, dot3, rows_dot
 from ..._jit import inline_kernel, inner_kernel
 from ...stable import log_scale_of_one
-from ..images import product
 from ..loose import SUSPICIOUS, attach, detach, evaluate
 from ..system import LOG_TINY, inverse_scale
 from .scale import SPAN
@@ -65,7 +64,7 @@ def update_pair(chain, model, work, rng):
     detach(chain, model, work, one, k)
     cross_rows = detach_second(chain, model, work, one, two, j)
     evaluate(chain, model, work, one)
-    cross = product(chain, one, two) - dot(two.s, one.p, chain.n_groups)
+    cross = dot3(two.t, one.t, chain.precision, one.t.size) - dot(two.s, one.p, chain.n_groups)
     cross += chain.rest_precision * cross_rows
     # Where patterns nearly depend on others the cross term has no digits; that does not involve these two marks.
     if one.a > SUSPICIOUS * one.t_t and two.a > SUSPICIOUS * two.t_t:

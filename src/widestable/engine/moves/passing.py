@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 
-from ..._algebra import dot
+from ..._algebra import dot, dot3
 from ..._jit import inner_kernel
 from ..groups import weigh_pattern
-from ..images import product
 from ..loose import LOST, evaluate, is_strong, log_gain, log_scale
 from ..system import inverse_scale
 from .accept import accept
@@ -98,7 +97,7 @@ def log_gain_with_spike(chain, model, work, atom, k):
 def see_spike(chain, model, work, atom, log_v):
     """a and b of the loose spike, with a loose atom of scale v integrated out as well."""
     spike, i = work.spike, work.spike.observation
-    cross = product(chain, atom, spike) - dot(spike.s, atom.p, chain.n_groups)
+    cross = dot3(spike.t, atom.t, chain.precision, atom.t.size) - dot(spike.s, atom.p, chain.n_groups)
     cross += chain.rest_precision * model.obs_weight[i] * atom.tau[model.obs_row[i]]
     share = cross / (inverse_scale(log_v) + atom.a)
     return max(spike.a - share * cross, LEAST_PART * spike.a), spike.b - share * atom.b

@@ -66,7 +66,7 @@ def set_loose_spike(chain, model, atom, i):
     share = weight / model.weight[row]
     atom.observation = i
     atom.tau[row] = share
-    t, basis = atom.t, chain.basis
+    t, basis = atom.t, chain.kernel.basis
     for j in range(t.size):
         t[j] = share * basis[row, j]
     if model.n_rest > 0:
