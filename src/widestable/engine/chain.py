@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import FloatArray, IntArray
 from .kernel import Kernel, Law, make_kernel
-from .model import WALK_RANK, Model, capacity
+from .model import Model, capacity
 
 # Moves whose attempts and acceptances are counted, in the order of the rows of `tally`.
 MOVES = (
@@ -28,11 +28,10 @@ MOVES = (
     "share of the noise",
     "spike",
     "sigma2 at fixed spikes",
-    "walk",
 )
 BIRTH, DEATH, ROTATION, REFLECTION, ALPHA_SCALES, ALPHA_MARKS = 0, 1, 2, 3, 4, 5
 NU, SIGMA2, LAW_LEAP, LAW_ONE, LAW_PATH, PAIR_REFLECTION, NOISE_SHARE, SPIKE = 6, 7, 8, 9, 10, 11, 12, 13
-SIGMA2_SPIKES, WALK = 14, 15
+SIGMA2_SPIKES = 14
 
 
 # How many kinds of steps and of paths the law is moved by (`moves.law`), and how many numbers a path moves beside the
@@ -147,15 +146,6 @@ class Loose(NamedTuple):
     observation: int
 
 
-class Rough(NamedTuple):
-    """What walks know of the loose atom at one place: its products with the leading eigenvectors and over the rows."""
-
-    t: FloatArray  # (WALK_RANK,) its pattern in the leading part of the eigenbasis
-    c: FloatArray  # (K,) tau' W tau_g
-    w_y: float  # tau' W y
-    log_gain: float  # what it would add to the log likelihood, roughly
-
-
 class Saved(NamedTuple):
     """The state to go back to when a sweep fails."""
 
@@ -179,8 +169,6 @@ class Work(NamedTuple):
     other: Loose  # a second atom, moved together with it
     other_proposed: Loose
     spike: Loose  # a spike that is put in or taken out
-    rough: Rough  # where a walk is
-    rough_proposed: Rough  # where its next turn leads
     # A proposed system
     precision: FloatArray  # (r,)
     rest_precision: float
@@ -206,11 +194,6 @@ class Work(NamedTuple):
     # Vectors over the rows, the atoms and the inputs
     weights: FloatArray  # (n,) chances of the rows to be drawn
     flipped: IntArray  # (n,) rows that change sides; used with a tree only
-    near: IntArray  # (n,) rows that an ellipse of a walk may pass
-    passed: IntArray  # (n,) rows that a turn of it passes
-    by_row: FloatArray  # (n, K) values of the groups at rows that it has passed, side by side in memory
-    last_walk: IntArray  # (n,) number of the walk for which they were put there
-    n_walks: int  # walks so far
     stack: IntArray  # (nodes + 2,) nodes of the tree still to be visited
     large: IntArray  # (K,) atoms that matter
     chances: FloatArray  # (K,) of atoms to be drawn
@@ -357,18 +340,12 @@ def make_work(model: Model, kernel: Kernel) -> Work:
     arrays: dict[str, Any] = {name: np.zeros(K) for name in by_group}
     arrays |= {name: np.zeros(r) for name in by_dimension} | {name: np.zeros((K, K)) for name in ("S", "scaled", "L")}
     arrays |= {name: _make_loose(n, r, K, width) for name in ("loose", "proposed", "other", "other_proposed", "spike")}
-    arrays |= {name: Rough(np.zeros(WALK_RANK), np.zeros(K), 0.0, 0.0) for name in ("rough", "rough_proposed")}
     return Work(
         **arrays,
         rest_precision=0.0,
         n_left=np.zeros(K, np.int64),
         weights=np.zeros(n),
         flipped=np.zeros(n if len(model.node_rows) else 0, np.int64),
-        near=np.zeros(n, np.int64),
-        passed=np.zeros(n, np.int64),
-        by_row=np.zeros((n, K)),
-        last_walk=np.zeros(n, np.int64),
-        n_walks=0,
         stack=np.zeros(len(model.node_rows) + 2, np.int64),
         large=np.zeros(K, np.int64),
         axes=np.zeros((2, width)),

@@ -17,8 +17,6 @@ MAX_DENSE_ROWS = 2000
 # Beyond, half as many leading eigenvectors as there are landmarks, and the other eigenvalues put equal. The fewer, the
 # more of the remainder is taken for noise; rows times landmarks is bounded, and with it memory and preparation.
 MAX_LANDMARKS, MIN_LANDMARKS, MAX_ENTRIES = 2048, 512, 2048 * 50_000
-# Leading eigenvectors that walks of hyperplanes follow.
-WALK_RANK = 64
 # Prior of outliers: the probability of one is Beta(1/2, 25), and its variance over that of the noise is log-uniform on
 # a grid. Its upper end is there for typing errors of 1000 standard deviations.
 SPIKE_A, SPIKE_B = 0.5, 25.0
@@ -54,7 +52,6 @@ class Model(NamedTuple):
     sum_y2: float  # row_y' W row_y
     n_extra: float  # number of observations beyond one per row
     ss_within: float  # sum of squares within rows
-    total_weight: float
     sum_log_weight: float
     obs_row: IntArray  # (n_obs,) row of each observation, a distinct pair (x, y)
     obs_y: FloatArray  # (n_obs,) its output
@@ -201,7 +198,6 @@ def data_fields(data: TrainingData) -> dict[str, Any]:
         "sum_y2": float(data.weight @ data.y**2),
         "n_extra": float(data.n_observations - data.y.size),
         "ss_within": float(data.ss_within),
-        "total_weight": float(np.sum(data.weight)),
         "sum_log_weight": float(np.sum(np.log(data.weight))),
         "obs_row": data.obs_row,
         "obs_y": data.obs_y,

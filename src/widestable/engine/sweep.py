@@ -37,9 +37,6 @@ class Plan(NamedTuple):
     n_passes: int = 1  # rounds over all atoms
     n_rotations: int = 3  # of each strong atom after its first, per pass and input beyond the first
     n_steps: int = 3  # of each of these rotations, along one ellipse
-    n_walks: int = 0  # of each strong atom with many rows
-    n_ellipses: int = 3  # of a walk, per input beyond the first
-    n_walk_steps: int = 3
     n_weak_rotations: int = 1  # of each other atom that matters, after its first
     n_smooth_rotations: int = 3  # of each atom that matters, with smooth units: every rotation changes every row
     n_reflections: int = 1  # of each strong atom, and of each that matters with smooth units

@@ -14,7 +14,6 @@ from .passing import may_pass
 from .reflection import reflect
 from .rotation import SMALL_TURN, largest_turn, rotate
 from .scale import update_scale
-from .walk import may_walk, walk
 
 # Strong atoms take a walk of small turns, which is the longer the more directions there are. Their rotations are
 # multiplied by the number of inputs beyond the first, at most by this.
@@ -42,10 +41,6 @@ def update_atom(chain, model, plan, work, rng, k, adapt):
         n_rotations = plan.n_weak_rotations
     # The first turn may be larger than what is accepted as a rule: an atom may have to leave a poor place.
     rotate(chain, model, work, rng, k, max(largest, SMALL_TURN), passes, 1)
-    if is_strong(chain, k) and may_walk(chain, model):
-        fold = min(max(kernel.Z.shape[1] - 2, 1), MAX_FOLD)
-        for _ in range(plan.n_walks):
-            walk(chain, model, work, rng, k, largest, plan.n_ellipses * fold, plan.n_walk_steps)
     for _ in range(n_rotations):
         rotate(chain, model, work, rng, k, largest, passes, n_steps)
     # Reflections look at every row, so they are left out where rows are many.
