@@ -14,7 +14,7 @@ from studies.problems import Floats
 from studies.results import Kept, number
 from studies.runner import Result
 
-# Times at which the second table tells the CRPS are powers of it.
+# Times of which the tables over time tell are powers of it.
 FACTOR = 4.0
 # Safe for colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -24,15 +24,20 @@ NAMES_PER_PANEL = 3
 
 
 def show_all(kept: Kept, budget: float) -> None:
-    """Print how long convergence took and how well chains mixed, then the CRPS after 1, 4, 16, ... seconds."""
+    """Print how long convergence took and how well chains mixed; then mixing and CRPS after 1, 4, 16, ... seconds."""
     pairs = list(dict.fromkeys((piece.data, piece.method) for piece, _ in kept.found))
     columns = ["problem", "method", "converged", "s to converge", "sweeps", "ms per sweep", "R-hat", "least ESS"]
     columns += ["ESS per s", "tenth per s", "CRPS"]
     rows = [[problem, method, *_mixing(_results(kept, problem, method), budget)] for problem, method in pairs]
     show("Until R-hat <= 1.01 and ESS >= 400 at every row; 4 chains, 1 thread", columns, rows)
     times = [FACTOR**k for k in range(math.floor(math.log(max(budget, 1.0), FACTOR)) + 1)]
-    rows = [[problem, method, *_over_time(_results(kept, problem, method), times)] for problem, method in pairs]
-    show("CRPS of held-out data after so many seconds", ["problem", "method", *(f"{t:.0f}" for t in times)], rows)
+    columns = ["problem", "method", *(f"{t:.0f}" for t in times)]
+    rows = [[problem, method, *_mixing_over_time(_results(kept, problem, method), times)] for problem, method in pairs]
+    show("Worst R-hat and least ESS after so many seconds; a run that has converged keeps its last ones", columns, rows)
+    rows = [
+        [problem, method, *_over_time(_results(kept, problem, method), "crps", times, 4)] for problem, method in pairs
+    ]
+    show("CRPS of held-out data after so many seconds", columns, rows)
 
 
 def _results(kept: Kept, problem: str, method: str) -> list[Result]:
@@ -55,21 +60,27 @@ def _mixing(results: list[Result], budget: float) -> list[str]:
     ]
 
 
-def _over_time(results: list[Result], times: list[float]) -> list[str]:
-    table = np.array([crps_at(result["curve"], times) for result in results])
-    return [_median(column, 4) for column in table.T]
+def _mixing_over_time(results: list[Result], times: list[float]) -> list[str]:
+    """Return cells such as "1.02, 150": with R-hat alone, or ESS alone, neither would tell much."""
+    rhat, ess = (_over_time(results, name, times, digits) for name, digits in (("rhat", 3), ("ess", 0)))
+    return ["–" if "–" in pair else ", ".join(pair) for pair in zip(rhat, ess, strict=True)]
 
 
-def crps_at(curve: dict[str, list[Any]], times: list[float]) -> Floats:
-    """Return the CRPS when it was last looked at before some times; NaN before the first look, the last one ever after.
+def _over_time(results: list[Result], name: str, times: list[float], digits: int) -> list[str]:
+    table = np.array([value_at(result["curve"], name, times) for result in results])
+    return [_median(column, digits) for column in table.T]
+
+
+def value_at(curve: dict[str, list[Any]], name: str, times: list[float]) -> Floats:
+    """Return a value at the last look before some times; NaN before the first look, the last one ever after.
 
     Examples
     --------
-    >>> crps_at({"seconds": [1.0, 3.0], "crps": [0.5, 0.4]}, [0.5, 1.0, 2.0, 9.0])
+    >>> value_at({"seconds": [1.0, 3.0], "crps": [0.5, 0.4]}, "crps", [0.5, 1.0, 2.0, 9.0])
     array([nan, 0.5, 0.5, 0.4])
     """
-    scores = np.array([np.nan, *curve["crps"]], dtype=float)
-    return scores[np.searchsorted(np.array(curve["seconds"], dtype=float), times, side="right")]
+    values = np.array([np.nan, *curve[name]], dtype=float)
+    return values[np.searchsorted(np.array(curve["seconds"], dtype=float), times, side="right")]
 
 
 def _last(result: Result, name: str) -> float:
@@ -139,7 +150,7 @@ def _draw_line(panel: Any, results: list[Result], method: str, colour: str) -> A
     for curve in curves:
         panel.plot(curve["seconds"], curve["crps"], color=colour, linewidth=0.6, alpha=0.35)
     times = sorted({t for curve in curves for t in curve["seconds"]})
-    middle = np.median([crps_at(curve, times) for curve in curves], axis=0)
+    middle = np.median([value_at(curve, "crps", times) for curve in curves], axis=0)
     (line,) = panel.plot(times, middle, color=colour, linewidth=1.8, linestyle="-" if method == _base(method) else "--")
     for result in results:
         if result["converged"]:

@@ -200,7 +200,7 @@ def pieces_of(*words: str) -> list[Piece]:
 
 def made_up(seconds: float, *, converged: bool, crps: tuple[float, ...] = (0.5, 0.4)) -> dict[str, Any]:
     times = list(np.linspace(seconds / len(crps), seconds, len(crps)))
-    same: dict[str, list[Any]] = {"n_iterations": [7, 900], "rhat": [None, 1.004], "ess": [3.0, 500.0]}
+    same: dict[str, list[Any]] = {"n_iterations": [7, 900], "rhat": [1.3, 1.004], "ess": [3.0, 500.0]}
     curve = same | {"seconds": times, "ess_tenth": [9.0, 800.0], "crps": list(crps)}
     ended = {"run_seconds": seconds, "n_iterations": 900, "seconds_per_sweep": 0.002}
     return {"curve": curve, "converged": converged, **ended}
@@ -278,6 +278,7 @@ def test_tables_tell_medians_and_runs_that_did_not_converge(tmp_path: Path, caps
     # Looks are after 5, 10 and 35 s and at the ends: at 16 s one seed has not begun, at 64 s two have ended.
     assert "| problem | method | 1 | 4 | 16 | 64 |" in text
     assert "| smooth | paper | – | – | – | 0.5000 |" in text
+    assert "| smooth | paper | – | – | – | 1.004, 500 |" in text
 
 
 def test_the_picture_has_a_panel_per_problem_and_a_line_per_method(tmp_path: Path) -> None:
