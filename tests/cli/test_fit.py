@@ -230,7 +230,9 @@ def test_ctrl_c_keeps_what_was_drawn_and_can_go_on(tmp_path: Path, monkeypatch: 
     assert StableRegressor.load(out / "model.zip").posterior_.log_density.shape == (2, 20)
     assert call_json("info", out)["status"] == "interrupted"
     call("fit", "--resume", out)
-    call("fit", data, "--out", tmp_path / "whole", *options)
+    to_its_end = call("fit", data, "--out", tmp_path / "whole", *options)
+    assert "Sampling was stopped early: continue it with --resume" in result.stdout
+    assert "Sample for longer (a larger --max-sweeps or --sweeps)." in to_its_end.stdout
     resumed, whole = (StableRegressor.load(folder / "model.zip").posterior_ for folder in (out, tmp_path / "whole"))
     np.testing.assert_array_equal(resumed.f, whole.f)
     assert not (out / "checkpoint.zip").exists()

@@ -285,6 +285,7 @@ def _summary(model: StableRegressor, record: dict[str, Any]) -> dict[str, Any]:
         "status": record["status"],
         "converged": judged.good,
         "verdict": judged.text,
+        "remedy": judged.remedy,
         "rhat": judged.rhat,
         "ess": judged.ess,
         "n_rows": record["n_rows"],
@@ -308,6 +309,7 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
     numbers = ", ".join(f"{name} {summary[name]:.3g}" for name in ("alpha", "nu", "sigma"))
     lines = [
         summary["verdict"],
+        *filter(None, [summary["remedy"]]),
         f"Posterior medians: {numbers} (the noise s.d.). Fitting took {summary['seconds']:.1f} s.",
     ]
     if "relevance" in summary["inferred"]:
@@ -315,8 +317,6 @@ def _in_words(summary: dict[str, Any], folder: Path) -> str:
     if summary["outliers"]:
         lines.append(f"Outliers: {len(summary['outliers'])} rows; widestable jumps {folder} lists them.")
     if summary["status"] != "done":
-        lines.append(
-            f"Sampling was stopped early; the draws so far are kept. To continue: widestable fit --resume {folder}"
-        )
+        lines.append(f"The draws so far are kept. To continue: widestable fit --resume {folder}")
     lines.append(f"The run is in {folder}. Next: widestable report {folder}")
     return "\n".join(lines)
