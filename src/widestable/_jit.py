@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from types import SimpleNamespace
-from typing import Any, get_type_hints
+from typing import Any
 
+from llvmlite import ir
 from numba import config, njit, types
-from numba.core import event
-from numba.experimental import structref
+from numba.core import cgutils, event, typing
+from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import lower_builtin, models, register_model, type_callable
 
 from ._code_cache import CodeCache
 
-# Called from other compiled functions only: the cache of the caller holds its code already.
-inner_kernel = njit(nogil=True, error_model="numpy")
+# Called from other compiled functions only: the cache of the caller holds its code already. Such functions make no
+# arrays, so numba need not count the owners of arrays in them (`_nrt`), which took a tenth of a sweep.
+inner_kernel = njit(nogil=True, error_model="numpy", _nrt=False)
+
+# The same for a function that makes arrays.
+allocating_kernel = njit(nogil=True, error_model="numpy")
 
 # For a function that is called in one place: its code becomes part of the caller and is not compiled twice. Worth it
 # for large ones, which are few; inner loops are faster as functions of their own.
@@ -27,14 +33,14 @@ inline_kernel = njit(nogil=True, error_model="numpy", inline="always")
 
 # For inner products only: the compiler may reorder a sum, which makes it five times faster. NaN and infinity
 # keep their meaning, unlike under full fastmath.
-summing_kernel = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+summing_kernel = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, _nrt=False)
 
 # No fastmath, no parallel (chains are the parallel unit), no signatures (compile on demand).
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile on demand, unless the code is in the wheel or on disk already, and keep it on disk."""
-    compiled = inner_kernel(function)
+    compiled = allocating_kernel(function)
     if not config.DISABLE_JIT:
         compiled._cache = CodeCache(function)
     return compiled
@@ -50,8 +56,8 @@ def polynomial(*coefficients: float) -> Any:
     return inner_kernel(scope["value"])
 
 
-def by_reference(kind: type[tuple[Any, ...]]) -> Callable[[Any], Any]:
-    """Make a compiled function that copies a NamedTuple into a structure passed by pointer.
+def by_reference(values: tuple[Any, ...]) -> Any:
+    """Copy a NamedTuple into a structure passed by pointer: for entry points, in which alone the structure lives.
 
     A NamedTuple of sixty arrays is five hundred arguments to LLVM in every function of the call tree, and most of the
     compile time. Entry points therefore copy tuples, and the tuples in them, into structures. Arrays stay shared. The
@@ -60,28 +66,81 @@ def by_reference(kind: type[tuple[Any, ...]]) -> Callable[[Any], Any]:
     A loop that writes to an array reads every field of a structure anew at each step, since the field might have been
     written to, and is not vectorised. Loops over rows therefore use local names, or functions of plain arrays.
     """
-    hints = get_type_hints(kind)
-    parts = {name: by_reference(hints[name]) for name in hints if hasattr(hints[name], "_fields")}
-    if config.DISABLE_JIT:
-        return lambda values: SimpleNamespace(
-            **{name: parts[name](value) if name in parts else value for name, value in values._asdict().items()}
-        )
-    structure = _structure(kind.__name__, tuple(hints))
-    # Written out field by field, because numba cannot loop over values of different types.
-    copies = ", ".join(f"refer_{name}(values.{name})" if name in parts else f"values.{name}" for name in hints)
-    scope = {f"refer_{name}": part for name, part in parts.items()} | {"structure": structure}
-    exec(f"def refer(values):\n    return structure({copies})", scope)
-    return inner_kernel(scope["refer"])  # type: ignore[no-any-return]
+    # What runs without the compiler; compiled entry points run `_copy_to_stack`.
+    fields = zip(values._fields, values, strict=True)  # type: ignore[attr-defined]
+    return SimpleNamespace(**{name: by_reference(v) if hasattr(v, "_fields") else v for name, v in fields})
 
 
-@cache
-def _structure(name: str, fields: tuple[str, ...]) -> Any:
-    """A numba structure with these fields, of any types."""
-    kind = structref.register(type(f"{name}Type", (types.StructRef,), {}))
-    structure = type(f"{name}Reference", (structref.StructRefProxy,), {})
-    structref.define_constructor(structure, kind, fields)
-    structref.define_attributes(kind)
-    return structure
+class _Structure(types.Type):  # type: ignore[misc]
+    """The type of a pointer to a structure with the fields of a NamedTuple."""
+
+    def __init__(self, values: types.BaseNamedTuple) -> None:
+        self.kinds = {
+            name: _Structure(kind) if isinstance(kind, types.BaseNamedTuple) else kind
+            for name, kind in zip(values.fields, values, strict=True)
+        }
+        super().__init__(name=f"structure of {values.name}")
+
+
+@register_model(_Structure)
+class _StructureModel(models.OpaqueModel):  # type: ignore[misc]
+    """A pointer to anything: `_place` knows to what."""
+
+
+@type_callable(by_reference)
+def _type_of_reference(context):  # type: ignore[no-untyped-def]
+    return lambda values: _Structure(values)
+
+
+@lower_builtin(by_reference, types.BaseNamedTuple)
+def _copy_to_stack(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    """The compiled `by_reference`.
+
+    The structure is on the stack of the entry point, and its arrays have no counts of owners: whoever called the entry
+    point holds them. Numba would count owners, atomically, at every use of a field.
+    """
+    (kinds,), (values,) = signature.args, arguments
+    place = cgutils.alloca_once(builder, _layout(context, signature.return_type))
+    for i, (kind, field) in enumerate(zip(kinds, cgutils.unpack_tuple(builder, values), strict=True)):
+        if isinstance(kind, types.BaseNamedTuple):
+            field = _copy_to_stack(context, builder, typing.signature(_Structure(kind), kind), [field])
+        elif isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, field)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            field = array._getvalue()
+        builder.store(field, cgutils.gep_inbounds(builder, place, 0, i))
+    return builder.bitcast(place, cgutils.voidptr_t)
+
+
+def _layout(context: Any, structure: _Structure) -> Any:
+    return ir.LiteralStructType([context.get_value_type(kind) for kind in structure.kinds.values()])
+
+
+def _place(context: Any, builder: Any, structure: _Structure, pointer: Any, name: str) -> Any:
+    """Where a field is."""
+    typed = builder.bitcast(pointer, _layout(context, structure).as_pointer())
+    return cgutils.gep_inbounds(builder, typed, 0, list(structure.kinds).index(name))
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = _Structure
+
+    def generic_resolve(self, structure: _Structure, name: str) -> types.Type | None:
+        return structure.kinds.get(name)
+
+
+@lower_getattr_generic(_Structure)
+def _get_field(context, builder, structure, pointer, name):  # type: ignore[no-untyped-def]
+    return builder.load(_place(context, builder, structure, pointer, name))
+
+
+@lower_setattr_generic(_Structure)
+def _set_field(context, builder, signature, arguments, name):  # type: ignore[no-untyped-def]
+    structure, kind = signature.args
+    pointer, value = arguments
+    value = context.cast(builder, value, kind, structure.kinds[name])
+    builder.store(value, _place(context, builder, structure, pointer, name))
 
 
 # --- How far the compiler is -----------------------------------------------------------------------------

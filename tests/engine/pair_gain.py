@@ -11,12 +11,12 @@ from itertools import combinations
 import numpy as np
 
 from tests.engine.chains import FREE, build
+from widestable._jit import by_reference
 from widestable.engine.chain import Chain, make_work, new_state
 from widestable.engine.kernel import Law
 from widestable.engine.loose import detach, log_scale
 from widestable.engine.model import Model, make_model
 from widestable.engine.moves.pair_reflection import gain_of_two
-from widestable.engine.sweep import refer_chain, refer_model, refer_work
 from widestable.inputs import check_training
 
 LAW = Law(np.array([1.0, 0.6]), np.inf)
@@ -30,7 +30,7 @@ def both_ways(model: Model, h: np.ndarray, log_mark: np.ndarray, pair: tuple[int
     """The gain of a pair of atoms given the others, computed in two ways."""
     others = np.setdiff1d(np.arange(log_mark.size), pair)
     whole, without = chain_of(model, h, log_mark), chain_of(model, h[others], log_mark[others])
-    chain, system, work = refer_chain(whole), refer_model(model), refer_work(make_work(model, whole.kernel))
+    chain, system, work = (by_reference(values) for values in (whole, model, make_work(model, whole.kernel)))
     scales = [log_scale(chain, k) for k in pair]
     for atom, k in zip((work.loose, work.other), pair, strict=True):
         detach(chain, system, work, atom, k)

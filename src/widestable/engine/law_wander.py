@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .._jit import inner_kernel
+from .._jit import allocating_kernel
 from .._jit import kernel as compiled
 from .law import log_prior_log_relevance
 
@@ -57,7 +57,7 @@ def wander(log_relevance, relevant, leader, squares, scale, n_steps, rng):
     return now - start
 
 
-@inner_kernel
+@allocating_kernel
 def log_density_of_held(log_relevance, first, relevant, squares, scale):
     """Log prior of the relevances and log density of the directions of the hyperplanes that are held."""
     value = log_prior_log_relevance(log_relevance[relevant], scale)

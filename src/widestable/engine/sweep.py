@@ -94,15 +94,9 @@ def rebuild(chain: Chain, model: Model, work: Work) -> Chain:
     return chain._replace(**dict(zip(NUMBERS, numbers, strict=True)))
 
 
-refer_chain = by_reference(Chain)
-refer_model = by_reference(Model)
-refer_work = by_reference(Work)
-refer_buffers = by_reference(Buffers)
-
-
 @kernel
 def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adapt, out):
-    c, m, w, o = refer_chain(chain), refer_model(model), refer_work(work), refer_buffers(out)
+    c, m, w, o = by_reference(chain), by_reference(model), by_reference(work), by_reference(out)
     c.log_likelihood = refresh(c, m, w)
     for done in range(since_draw + 1, since_draw + n_sweeps + 1):
         sweep(c, m, plan, w, rng, adapt)
@@ -113,7 +107,7 @@ def _make_sweeps(chain, model, plan, work, rng, n_sweeps, thin, since_draw, adap
 
 @kernel
 def _rebuild(chain, model, work):
-    c, m, w = refer_chain(chain), refer_model(model), refer_work(work)
+    c, m, w = by_reference(chain), by_reference(model), by_reference(work)
     rebuild_groups(c, m, w)
     c.log_likelihood = refresh(c, m, w)
     return numbers_of(c)

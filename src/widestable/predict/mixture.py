@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._jit import inner_kernel, kernel, summing_kernel
+from .._jit import allocating_kernel, inner_kernel, kernel, summing_kernel
 from .._types import FloatArray
 from ..progress import row_bar
 from .components import Source, components, observed
@@ -270,7 +270,7 @@ def add_component(x, mean, sd, weight, below, above):
         above[i] += weight * (1.0 - beyond if z < 0.0 else beyond)
 
 
-@inner_kernel
+@allocating_kernel
 def half_gini_on_grid(mean, sd, weight, W, r, x, width):
     """E|X - X'| / 2 = integral of F (1 - F), by the trapezoidal rule on the nodes x with their widths.
 
@@ -296,7 +296,7 @@ def half_gini_on_grid(mean, sd, weight, W, r, x, width):
     return total
 
 
-@inner_kernel
+@allocating_kernel
 def half_gini(mean, sd, weight, W, r, max_nodes):
     """E|X - X'| / 2 on the smaller of two grids, or by pairs where both have more than `max_nodes` nodes."""
     smallest = math.inf
