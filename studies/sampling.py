@@ -143,11 +143,11 @@ class Chains:
         return self._with(run.extend(sample, self.setup, n_sweeps))
 
     def forget(self) -> Chains:
-        """Drop early stretches, as a run until convergence does: the last two thirds are kept.
+        """Drop early stretches, as a run until convergence does.
 
         Draws are thinned later than there, because no effective sample size exceeds the number of draws by much.
         """
-        return self._with(run.forget(self.at.sample, MAX_DRAWS))
+        return self._with(run.forget(self.at.sample, max_draws=MAX_DRAWS))
 
     def run(self, n_sweeps: int) -> Chains:
         """Run as `StableRegressor(n_sweeps=...)` does, a third of it warm-up."""

@@ -146,12 +146,12 @@ def test_r_hat_so_far_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_time_that_is_left_is_told_while_chains_converge() -> None:
-    """R-hat of 1.02 and 1000 kept sweeps of 1500 in ten seconds: as many again are missing."""
+    """R-hat of 1.02 and 1000 kept sweeps: as many again are missing."""
     posterior = fits.line().posterior_
     sample = replace(posterior.sample, converged=False, rounds=(Round(1000, posterior.sample.n_draws),), n_sweeps=1500)
     found = Convergence(np.array([1.02]), np.array([500.0]))
-    assert fitting.n_missing(sample, found) == pytest.approx(1500.0)
-    assert fitting.likely_needed(sample, found) == " About 2,000 more sweeps per chain are likely needed."
+    assert fitting.n_missing(sample, found) == pytest.approx(1000.0)
+    assert fitting.likely_needed(sample, found) == " About 1,000 more sweeps per chain are likely needed."
     lost = Convergence(np.array([1.5]), np.array([5.0]))
     assert fitting.likely_needed(sample, lost) == ""
     assert "fit with a larger max_sweeps" in fitting.remedy(sample, lost)

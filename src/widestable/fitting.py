@@ -193,9 +193,7 @@ def _how_far(sample: Sample, model: Model, clock: Clock) -> str:
 
 def n_missing(sample: Sample, found: Convergence) -> float:
     """About how many more sweeps per chain are needed; infinite when that cannot be told."""
-    n_kept = sum(r.n_sweeps for r in sample.rounds)
-    # A run until convergence forgets its start.
-    return max(0.0, missing_part(found)) * n_kept / (1.0 if sample.converged is None else run.KEPT_PART)
+    return max(0.0, missing_part(found)) * sum(r.n_sweeps for r in sample.rounds)
 
 
 def likely_needed(sample: Sample, found: Convergence) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from studies.forecasts import crps, judge_mixing
-from studies.methods.running import FEW, N_CHAINS, Run, advance_to
+from studies.methods.running import FEW, KEPT_PART, LATE_PART, N_CHAINS, Run, advance_to
 from studies.problems import Problem
 from widestable.diagnostics import LEAST_DRAWS, MAX_RHAT, TARGET_ESS, convergence
 
@@ -58,9 +58,8 @@ def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
     run.advance(FEW)
     first = run.seconds, run.n_iterations
     while True:
-        f = run.f()
-        if f.shape[1] >= LEAST_DRAWS:
-            points.append(_look(run, f, points[-1].crps if points else np.nan))
+        if run.f(LATE_PART).shape[1] >= LEAST_DRAWS:
+            points.append(_look(run, points[-1].crps if points else np.nan))
             is_last = points[-1].has_converged or run.seconds >= budget
             if is_last or len(problem.y) <= MANY_ROWS or run.seconds >= 2.0 * scored:
                 points[-1], scored = points[-1]._replace(crps=_score(run, problem)), run.seconds
@@ -79,8 +78,13 @@ def follow(run: Run, problem: Problem, budget: float) -> dict[str, Any]:
     }
 
 
-def _look(run: Run, f: Any, score: float) -> Point:
-    return Point(run.seconds, run.n_iterations, *judge_mixing(convergence(f)), score)
+def _look(run: Run, score: float) -> Point:
+    """Judge most of the run where that has converged, and else its late part."""
+    for part in (KEPT_PART, LATE_PART):
+        found = Point(run.seconds, run.n_iterations, *judge_mixing(convergence(run.f(part))), score)
+        if found.has_converged:
+            break
+    return found
 
 
 def _score(run: Run, problem: Problem) -> float:

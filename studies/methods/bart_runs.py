@@ -10,7 +10,7 @@ import numpy as np
 
 from studies.forecasts import scale
 from studies.methods.jax_setup import prepare_jax
-from studies.methods.running import MAX_KEPT, N_CHAINS, N_WARM, Indices, Records, quantiles_from, spread
+from studies.methods.running import LATE_PART, MAX_KEPT, N_CHAINS, N_WARM, Indices, Records, quantiles_from, spread
 from studies.methods.trees import sample_bart
 from studies.problems import Floats, Problem
 
@@ -61,15 +61,14 @@ class StochtreeRun:
         # Of all draws, once per run.
         self._at_new: Floats | None = None
 
-    @property
-    def _shown(self) -> Indices:
-        is_shown = (3 * self._iteration > self.n_iterations) & (self._iteration <= self.n_iterations)
-        return np.flatnonzero(is_shown)
+    def _shown(self, part: float) -> Indices:
+        is_early = self._iteration <= (1.0 - part) * self.n_iterations
+        return np.flatnonzero(~is_early & (self._iteration <= self.n_iterations))
 
-    def f(self) -> Floats:
+    def f(self, part: float = LATE_PART) -> Floats:
         """Return f at the judged rows, (chains, draws, rows)."""
         f = np.asarray(self._model.y_hat_train)[self._rows].T
-        return f.reshape(N_CHAINS, len(self._iteration), -1)[:, self._shown]
+        return f.reshape(N_CHAINS, len(self._iteration), -1)[:, self._shown(part)]
 
     def quantiles(self) -> Floats:
         """Return quantiles of a new observation at LEVELS, (m, 100)."""
@@ -77,7 +76,7 @@ class StochtreeRun:
             found = self._model.predict(X=self._data.X_new, terms="y_hat")
             self._at_new = np.asarray(found).T.reshape(N_CHAINS, len(self._iteration), -1)
         noise_sd = np.sqrt(np.asarray(self._model.global_var_samples)).reshape(N_CHAINS, -1)
-        shown = np.array(spread(self._shown))
+        shown = np.array(spread(self._shown(LATE_PART)))
         found = quantiles_from(self._at_new[:, shown], noise_sd[:, shown], np.random.default_rng(self.n_iterations))
         return self._data.y_mean + self._data.y_scale * found
 
@@ -89,9 +88,9 @@ class _RecordedTrees:
         self.n_iterations, self.seconds = 0, 0.0
         self._data, self._rows, self._records = scale(problem.X, problem.y, problem.X_new), rows, Records()
 
-    def f(self) -> Floats:
+    def f(self, part: float = LATE_PART) -> Floats:
         """Return f at the judged rows, (chains, draws, rows)."""
-        kept = self._records.since_third(self.n_iterations)
+        kept = self._records.last(part, self.n_iterations)
         return np.stack([f for f, *_ in kept], axis=1) if kept else np.empty((N_CHAINS, 0, len(self._rows)))
 
     def quantiles(self) -> Floats:
@@ -100,7 +99,7 @@ class _RecordedTrees:
 
     def at_new(self) -> tuple[Floats, Floats]:
         """Return some draws of f at the new rows, (draws, chains, m), and of the noise s.d., (draws, chains)."""
-        shown = spread(self._records.since_third(self.n_iterations))
+        shown = spread(self._records.last(LATE_PART, self.n_iterations))
         f = np.array([self._f_new(of_new) for _, of_new, _ in shown])
         noise_sd = np.array([noise for *_, noise in shown])
         return self._data.y_mean + self._data.y_scale * f, self._data.y_scale * noise_sd

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from studies.forecasts import Forecast, Scaled, from_draws, from_normal, from_observations, scale
 from studies.methods.jax_setup import prepare_jax
-from studies.methods.running import N_CHAINS, N_WARM, Indices, Records, quantiles_from, spread
+from studies.methods.running import LATE_PART, N_CHAINS, N_WARM, Indices, Records, quantiles_from, spread
 from studies.problems import Floats, Problem
 from widestable.diagnostics import convergence
 from widestable.inputs import TrainingData, check_training
@@ -256,9 +256,9 @@ class GaussianProcessRun:
                 self._records.add(self.n_iterations, (f, draws))
         self.seconds += time.process_time() - started
 
-    def f(self) -> Floats:
+    def f(self, part: float = LATE_PART) -> Floats:
         """Return f at the judged rows, (chains, draws, rows)."""
-        kept = self._records.since_third(self.n_iterations)
+        kept = self._records.last(part, self.n_iterations)
         return np.stack([f for f, _ in kept], axis=1) if kept else np.empty((N_CHAINS, 0, len(self._judged)))
 
     def quantiles(self) -> Floats:
@@ -267,7 +267,7 @@ class GaussianProcessRun:
 
     def at_new(self) -> tuple[Floats, Floats]:
         """Return some draws of f at the new rows, (draws, m), and of the noise s.d., (draws,)."""
-        shown = [draw for _, draws in spread(self._records.since_third(self.n_iterations)) for draw in draws]
+        shown = [draw for _, draws in spread(self._records.last(LATE_PART, self.n_iterations)) for draw in draws]
         rng = np.random.default_rng(self.n_iterations)
         f = np.array([_draw_f(self._rows, self._data.X_new, draw, rng) for draw in shown])
         noise_sd = np.array([draw.noise for draw in shown])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.forecasts import ENDS, LEVELS, Forecast, Mixing, Mixture, from_draws, from_observations, judge_mixing
-from studies.methods.running import N_CHAINS, N_OBSERVED, N_SHOWN, Indices
+from studies.methods.running import LATE_PART, N_CHAINS, N_OBSERVED, N_SHOWN, Indices
 from studies.problems import Floats, Problem
 from studies.sampling import WARM_UP, compile_engine, draws_at, fit, mixture_at, observations_at, start, thinned
 from widestable import Posterior
@@ -80,7 +80,7 @@ def regressor(X: Floats, y: Floats, X_new: Floats, seed: int, **settings: Any) -
 
 
 class OurRun:
-    """The chains of StableRegressor in stretches: 512 sweeps to warm up, then draws, of which two thirds are kept.
+    """The chains of StableRegressor in stretches: 512 sweeps to warm up, then draws.
 
     Parameters
     ----------
@@ -114,10 +114,11 @@ class OurRun:
         self._chains = self._chains.extend(-(-n_iterations // thin) * thin).forget()
         self.seconds += time.process_time() - started
 
-    def f(self) -> Floats:
+    def f(self, part: float = LATE_PART) -> Floats:
         """Return f at the judged rows, (chains, draws, rows)."""
         f = self._chains.posterior().f
-        return f[:, :, spread_indices(f.shape[2], self._n_rows)]
+        n_last = int(part * self.n_iterations / self._chains.at.sample.thin)
+        return f[:, -n_last:, spread_indices(f.shape[2], self._n_rows)]
 
     def quantiles(self) -> Floats:
         """Return quantiles of a new observation at LEVELS, (m, 100), from draws of the mixture that users see."""

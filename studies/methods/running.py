@@ -18,6 +18,8 @@ Indices = NDArray[np.intp]
 N_CHAINS = 4
 # Iterations that gradient-based and particle samplers adapt for; no draw is taken from them.
 N_WARM = 300
+# A run is judged by the last part of its iterations: by the larger one, or by the smaller where that has not converged.
+KEPT_PART, LATE_PART = 0.9, 2.0 / 3.0
 # Draws that are kept of each chain: the last two thirds of a run are then about as many as our engine keeps.
 MAX_KEPT = 1536
 # Draws of each chain that make a forecast, and observations that are drawn from all of them together.
@@ -47,11 +49,11 @@ class Run(Protocol):
     def advance(self, n_iterations: int) -> None:
         """Make at least so many more iterations of each chain."""
 
-    def f(self) -> Floats:
-        """Return f at the judged rows, (chains, draws, rows), from the last two thirds of the iterations."""
+    def f(self, part: float = LATE_PART) -> Floats:
+        """Return f at the judged rows, (chains, draws, rows), from this last part of the iterations."""
 
     def quantiles(self) -> Floats:
-        """Return quantiles of a new observation at LEVELS, (m, 100), from the same draws."""
+        """Return quantiles of a new observation at LEVELS, (m, 100), from the last two thirds."""
 
 
 class RunWithNoise(Run, Protocol):
@@ -86,7 +88,7 @@ class Records:
     >>> records = Records(most=4)
     >>> for i in range(1, 11):
     ...     records.add(i, str(i))
-    >>> records.every, records.since_third(10)
+    >>> records.every, records.last(2 / 3, 10)
     (4, ['4', '8'])
     """
 
@@ -104,9 +106,9 @@ class Records:
             self.every *= 2
             self._items = [(i, kept) for i, kept in self._items if i % self.every == 0]
 
-    def since_third(self, n_iterations: int) -> list[Any]:
-        """Return what is kept of the last two thirds of so many iterations."""
-        return [item for i, item in self._items if 3 * i > n_iterations]
+    def last(self, part: float, n_iterations: int) -> list[Any]:
+        """Return what is kept of the last part of so many iterations."""
+        return [item for i, item in self._items if i > (1.0 - part) * n_iterations]
 
 
 def spread(items: Sequence[Any], most: int = N_SHOWN) -> list[Any]:

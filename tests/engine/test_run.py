@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ import widestable.engine.run as engine
 from tests.checks import check_cdf, check_frequencies, check_mean, check_p_value
 from tests.engine.chains import FREE, equal_law, new_sample, one_thread, run_fixed, run_until_converged
 from tests.engine.invariance import poisson_p_value
+from widestable._types import FloatArray
 from widestable.diagnostics import LEAST_DRAWS
 from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
 from widestable.engine.draws import ChainDraws, concatenate
 from widestable.engine.model import Model, make_model
-from widestable.engine.run import Sample, Setup, extend, warm_up
+from widestable.engine.run import LATE_PART, Sample, Setup, extend, sample_until_converged, warm_up
 from widestable.engine.sweep import Plan
 from widestable.engine.turns import Turns, run_all
 from widestable.engine.watched import quantities
@@ -296,13 +298,35 @@ def test_early_rounds_are_forgotten_and_thinning_twice_is_thinning_by_the_produc
         sample = extend(sample, Setup(model), 16)
     # Of 112 sweeps 80 are left without the first round; without the second, 64 would be less than two thirds.
     f = sample.chains[1].f[16:]
-    half = engine.forget(sample, 40)
-    quarter, at_once = engine.forget(half, 20), engine.forget(sample, 20)
+    half = engine.forget(sample, LATE_PART, 40)
+    quarter, at_once = engine.forget(half, LATE_PART, 20), engine.forget(sample, LATE_PART, 20)
     assert_same(quarter, at_once)
     for kept, step in ((half, 2), (quarter, 4), (at_once, 4)):
         assert kept.thin == step
         assert kept.rounds == (engine.Round(16, 16 // step),) * 5
         np.testing.assert_array_equal(kept.chains[1].f, f[step - 1 :: step])
+
+
+@pytest.mark.parametrize(
+    ("longest", "n_kept", "converged"),
+    [(10_000, 96, True), (95, 80, True), (79, 80, False)],
+    ids=["all is kept", "what came before the late part is dropped", "so it is at the end"],
+)
+def test_most_of_a_run_is_kept_if_it_has_converged(
+    model: Model, monkeypatch: pytest.MonkeyPatch, longest: int, n_kept: int, converged: bool
+) -> None:
+    """At the end there are 96 draws after 16 sweeps of warm-up; 80 of them are the last two thirds, in whole rounds."""
+
+    def judge(draws: FloatArray, suspects: Any, standard: Any) -> tuple[bool, Any]:
+        return 80 <= draws.shape[1] <= longest and is_late, suspects
+
+    monkeypatch.setattr(engine, "has_converged", judge)
+    monkeypatch.setattr(engine, "_next_round", lambda sample, most: 16 if sample.n_sweeps < most else 0)
+    warm, is_late = replace(warm_up(new_sample(model), Setup(model), 16), thin=1), False
+    for sample in sample_until_converged(warm, Setup(model), 112):
+        assert sample.n_sweeps == 112 or (sample.n_draws == sample.n_sweeps - 16 and not sample.converged)
+        is_late = sample.n_sweeps == 96
+    assert (sample.n_draws, sample.converged) == (n_kept, converged)
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -17,7 +17,7 @@ from studies.forecasts import LEVELS
 from studies.methods.bart_runs import BartzRun, PymcRun, StochtreeRun
 from studies.methods.gaussian_process import GaussianProcessRun
 from studies.methods.ours import OurRun
-from studies.methods.running import FEW, N_CHAINS, N_WARM, Records, judged_rows, quantiles_from
+from studies.methods.running import FEW, LATE_PART, N_CHAINS, N_WARM, Records, judged_rows, quantiles_from
 from studies.problems import Floats, Problem, oblique, simulate, two_jumps_and_slope
 from studies.results import Kept
 from studies.runner import Piece, write
@@ -28,12 +28,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Exact:
-    """Independent draws of f ~ N(0, 1) at five rows, one iteration per millisecond; the noise has s.d. 1."""
+    """Independent draws of f ~ N(0, 1) at five rows, one iteration per millisecond; the noise has s.d. 1.
 
-    def __init__(self, shift: float = 0.0) -> None:
+    The first chain is shifted in its first iterations.
+    """
+
+    def __init__(self, shift: float = 0.0, n_shifted: int = 20_000) -> None:
         self.n_iterations, self.n_stretches = 0, 0
         self._draws = np.random.default_rng(0).standard_normal((N_CHAINS, 20_000, 5))
-        self._draws[0] += shift
+        self._draws[0, :n_shifted] += shift
 
     @property
     def seconds(self) -> float:
@@ -43,8 +46,8 @@ class Exact:
         self.n_iterations += n_iterations
         self.n_stretches += 1
 
-    def f(self) -> Floats:
-        return self._draws[:, self.n_iterations // 3 : self.n_iterations]
+    def f(self, part: float = LATE_PART) -> Floats:
+        return self._draws[:, int((1.0 - part) * self.n_iterations) : self.n_iterations]
 
     def quantiles(self) -> Floats:
         return quantiles_from(
@@ -62,8 +65,8 @@ def test_exact_draws_converge_at_400_and_their_crps_is_known() -> None:
     found = follow(run, of_noise(2000), 5.0)
     curve = found["curve"]
     assert found["converged"]
-    # 400 of 4 chains are 100 of each, after a third that is dropped; R-hat <= 1.01 takes some times as many.
-    assert 150 <= found["n_iterations"] < 3000
+    # 400 of 4 chains are 100 of each; R-hat <= 1.01 takes some times as many.
+    assert 110 <= found["n_iterations"] < 3000
     assert curve["ess"][-1] >= 400.0
     assert not any(
         rhat <= 1.01 and ess >= 400.0 for rhat, ess in zip(curve["rhat"][:-1], curve["ess"][:-1], strict=True)
@@ -72,6 +75,13 @@ def test_exact_draws_converge_at_400_and_their_crps_is_known() -> None:
     assert found["seconds_per_sweep"] == pytest.approx(1e-3 / N_CHAINS)
     # A new observation and its forecast are N(0, 2): the CRPS is s.d. / sqrt(pi); 6000 values have an error of 0.6%.
     assert curve["crps"][-1] == pytest.approx(np.sqrt(2.0 / np.pi), rel=0.04)
+
+
+def test_a_poor_start_is_left_out_of_what_is_judged() -> None:
+    found = follow(Exact(shift=3.0, n_shifted=1000), of_noise(), 10.0)
+    assert found["converged"]
+    # The first tenth of 10 000 iterations, or nearly the first third of 2700.
+    assert 2700 <= found["n_iterations"] < 4000
 
 
 def test_a_run_is_looked_at_at_geometric_times_until_its_budget() -> None:
@@ -99,7 +109,7 @@ def test_with_many_rows_the_score_is_computed_when_the_time_has_doubled_and_at_t
 
 def test_a_run_without_draws_in_its_budget_has_an_empty_curve() -> None:
     run = Exact()
-    run.f = lambda: np.empty((N_CHAINS, 0, 5))  # type: ignore[method-assign]
+    run.f = lambda part: np.empty((N_CHAINS, 0, 5))  # type: ignore[method-assign]
     found = follow(run, of_noise(), 0.4)
     assert found["curve"] == {name: [] for name in Point._fields}
     assert not found["converged"]
@@ -113,7 +123,7 @@ def test_records_are_evenly_spread_over_the_last_two_thirds() -> None:
     records = Records(most=100)
     for i in range(1, 1001):
         records.add(i, i)
-    kept = records.since_third(1000)
+    kept = records.last(LATE_PART, 1000)
     assert 33 <= len(kept) <= 67
     assert set(np.diff(kept)) == {records.every}
     assert kept[0] - records.every <= 1000 / 3 < kept[0]

@@ -35,8 +35,9 @@ ROUND = 512
 WARM_UP = 512
 MAX_DRAWS = 1024
 DEFAULT_MAX_SWEEPS = 50_000
-# Draws are kept from this last part of the sweeps, so that a longer run forgets more of its start.
-KEPT_PART = 2.0 / 3.0
+# Draws are kept from this last part of the sweeps, or from the smaller one where only that has converged, so that a
+# longer run forgets more of its start.
+KEPT_PART, LATE_PART = 0.9, 2.0 / 3.0
 SECONDS_PER_CALL = 0.1
 # Chains times rows, or times 1000, up to which all chains in threads are under way. Others go one after the other.
 MAX_UNDER_WAY = 40_000
@@ -272,8 +273,9 @@ def sample_fixed(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample
 def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAULT_MAX_SWEEPS) -> Iterator[Sample]:
     """Rounds of 512 sweeps, then of twice as many, and so on, until all that is watched has converged, or `max_sweeps`.
 
-    Early rounds are forgotten as the run grows (the last two thirds of all sweeps are kept), and thinning doubles
-    when more than 1024 draws per chain would be kept. No clock takes part, so the seed determines the answer.
+    Early rounds are forgotten as the run grows: the last nine tenths of all sweeps are kept, or the last two thirds
+    where only these have converged, or nothing has in the end. Thinning doubles when more than 1024 draws per chain
+    would be kept. No clock takes part, so the seed determines the answer.
     """
     if sample.n_sweeps == 0:
         n_warm = min(WARM_UP, max_sweeps // 2)
@@ -282,7 +284,8 @@ def sample_until_converged(sample: Sample, setup: Setup, max_sweeps: int = DEFAU
     while not (sample.converged or sample.is_cut_short) and (length := _next_round(sample, max_sweeps)) >= sample.thin:
         setup.report.extend(None, "sampling")
         sample = _judge(forget(extend(sample, setup, length)), setup.model)
-        yield sample
+        is_last = sample.is_cut_short or _next_round(sample, max_sweeps) < sample.thin
+        yield forget(sample, LATE_PART) if is_last and not sample.converged else sample
 
 
 def add_sweeps(sample: Sample, setup: Setup, n_sweeps: int) -> Iterator[Sample]:
@@ -346,12 +349,12 @@ def _next_round(sample: Sample, max_sweeps: int) -> int:
     return min(length, left) // sample.thin * sample.thin
 
 
-def forget(sample: Sample, max_draws: int = MAX_DRAWS) -> Sample:
-    """Drop rounds before the last two thirds, and thin until at most `max_draws` per chain are left."""
+def forget(sample: Sample, part: float = KEPT_PART, max_draws: int = MAX_DRAWS) -> Sample:
+    """Drop rounds before the last part of the sweeps, and thin until at most `max_draws` per chain are left."""
     rounds, thin = list(sample.rounds), sample.thin
     keep = [np.ones(r.n_draws, dtype=bool) for r in rounds]
     first = 0
-    while first + 1 < len(rounds) and sum(r.n_sweeps for r in rounds[first + 1 :]) >= KEPT_PART * sample.n_sweeps:
+    while first + 1 < len(rounds) and sum(r.n_sweeps for r in rounds[first + 1 :]) >= part * sample.n_sweeps:
         keep[first][:] = False
         first += 1
     step = 1
@@ -371,6 +374,16 @@ def forget(sample: Sample, max_draws: int = MAX_DRAWS) -> Sample:
 
 
 def _judge(sample: Sample, model: Model) -> Sample:
+    """Set `converged`; where only the late part has converged, what came before is forgotten."""
+    judged = _look(sample, model)
+    late = forget(judged, LATE_PART)
+    if judged.converged or late.rounds == judged.rounds:
+        return judged
+    late = _look(late, model)
+    return late if late.converged else judged
+
+
+def _look(sample: Sample, model: Model) -> Sample:
     """Set `converged`, looking first where it failed last."""
     draws = quantities(sample.chains, model)
     suspects = np.array(sample.suspects or range(draws.shape[2]), dtype=np.intp)
