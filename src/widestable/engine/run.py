@@ -24,7 +24,8 @@ from .kernel import Kernel, Law, make_kernel
 from .law_density import log_prior_of_law
 from .model import Model
 from .moves.law import is_inferred, nothing_learned, settle, sweeps_between, update_law
-from .sweep import Plan, make_sweeps, rebuild
+from .straighten import straighten
+from .sweep import HOLD_SPIKES, Plan, make_sweeps, rebuild
 from .turns import Turns, run_all
 from .watched import quantities, standard
 
@@ -183,12 +184,13 @@ def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
     chain = rebuild(chain, model, work)
     learned = nothing_learned(tuning) if adapt else None
     visit = sweeps_between(model.row_y.size, law, adapt) if is_inferred(model) else n_sweeps
+    pause = HOLD_SPIKES if adapt else n_sweeps
     done, size, parts = 0, 1, []
     while done < n_sweeps and not setup.report.stopped.is_set():
         if done >= n_least and time.time() > setup.deadline:
             break
         with nullcontext() if setup.turns is None else setup.turns.take(done):
-            size = min(size, n_sweeps - done, visit - done % visit)
+            size = min(size, n_sweeps - done, visit - done % visit, pause - done % pause)
             started = time.perf_counter()
             since_draw = done % thin if thin else 0
             buffers = make_buffers(model, (since_draw + size) // thin if thin else 0)
@@ -200,6 +202,8 @@ def advance(setup: Setup, state: State, todo: Todo) -> Stretch:
             # Also at the end, because a round may be shorter than the time between two visits.
             if is_inferred(model) and (done % visit == 0 or done == n_sweeps):
                 chain, law, tuning, learned = update_law(chain, model, work, law, tuning, rng, learned)
+            if adapt and (done % pause == 0 or done == n_sweeps):
+                chain = straighten(chain, state_of(chain, law, tuning, rng), model, work)
             seconds = time.perf_counter() - started
         setup.report.advance(size)
         size = max(1, min(4 * size, int(size * SECONDS_PER_CALL / max(seconds, 1e-6))))
@@ -360,10 +364,10 @@ def forget(sample: Sample, part: float = KEPT_PART, max_draws: int = MAX_DRAWS) 
     step = 1
     while sum(r.n_draws // step for r in rounds[first:]) > max_draws:
         step *= 2
-    for part in keep[first:]:
+    for kept in keep[first:]:
         # The last draw of each group: thinning twice is then thinning once by the product.
-        part[:] = False
-        part[step - 1 :: step] = True
+        kept[:] = False
+        kept[step - 1 :: step] = True
     mask = np.concatenate(keep)
     return replace(
         sample,
