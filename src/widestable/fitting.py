@@ -27,6 +27,7 @@ from .engine.kernel import Law
 from .engine.model import Model, Priors, make_model
 from .engine.run import Sample, Setup
 from .engine.screen import find_outliers, spikes_at
+from .engine.search import with_found_atoms
 from .engine.start import FixedLaw, start_inferred_law
 from .engine.watched import quantities, standard
 from .inputs import TrainingData
@@ -74,7 +75,8 @@ def start(data: TrainingData, parameters: dict[str, Any]) -> Posterior:
         states = [state._replace(spikes=spikes_at(model, outliers, state.log_sigma2)) for state in states]
     else:
         states = start_inferred_law(model, law, rngs, np.random.default_rng(extra), **fixed)
-    return Posterior(data, model, run.start([_inside_prior(state, model) for state in states]))
+    states = [_inside_prior(with_found_atoms(model, state), model) for state in states]
+    return Posterior(data, model, run.start(states))
 
 
 def _inside_prior(state: State, model: Model) -> State:
