@@ -24,11 +24,11 @@ from tests.engine.chains import FREE, equal_law, new_sample, one_thread, run_fix
 from tests.engine.invariance import poisson_p_value
 from widestable._types import FloatArray
 from widestable.diagnostics import LEAST_DRAWS
-from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2
+from widestable.engine.chain import BIRTH, DEATH, NOISE_SHARE, ROTATION, SIGMA2, Chain
 from widestable.engine.draws import ChainDraws, concatenate
 from widestable.engine.model import Model, make_model
 from widestable.engine.run import LATE_PART, Sample, Setup, extend, sample_until_converged, warm_up
-from widestable.engine.sweep import Plan
+from widestable.engine.sweep import HOLD_SPIKES, Plan
 from widestable.engine.turns import Turns, run_all
 from widestable.engine.watched import quantities
 from widestable.inputs import Scaling, TrainingData, check_training
@@ -327,6 +327,19 @@ def test_most_of_a_run_is_kept_if_it_has_converged(
         assert sample.n_sweeps == 112 or (sample.n_draws == sample.n_sweeps - 16 and not sample.converged)
         is_late = sample.n_sweeps == 96
     assert (sample.n_draws, sample.converged) == (n_kept, converged)
+
+
+def test_jumps_are_straightened_in_warm_up_alone(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def straighten(chain: Chain, *_: Any) -> Chain:
+        seen.append(chain.n_sweeps)
+        return chain
+
+    monkeypatch.setattr(engine, "straighten", straighten)
+    sample = warm_up(new_sample(model, n_chains=1), Setup(model), 2 * HOLD_SPIKES + 10)
+    extend(sample, Setup(model), HOLD_SPIKES)
+    assert seen == [HOLD_SPIKES, 2 * HOLD_SPIKES, 2 * HOLD_SPIKES + 10]
 
 
 @pytest.mark.parametrize("n", [1, 2])
