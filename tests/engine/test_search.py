@@ -104,9 +104,10 @@ def test_the_state_starts_with_what_was_found(rng: np.random.Generator) -> None:
     assert np.all(after.log_mark < math.log(model.n_atoms))
 
 
-@pytest.mark.parametrize("why", ["few inputs", "smooth units", "no atoms"])
+@pytest.mark.parametrize("why", ["few inputs", "few rows", "smooth units", "no atoms"])
 def test_the_state_stays_where_nothing_is_to_be_searched(why: str, rng: np.random.Generator) -> None:
-    model = draw_model(rng, d=MANY_INPUTS - 1) if why == "few inputs" else draw_model(rng)
+    d, n = MANY_INPUTS - (why == "few inputs"), MANY_INPUTS if why == "few rows" else N
+    model = draw_model(rng, d=d, n=n)
     if why == "no atoms":
         model = model._replace(has_atoms=False)
     law = equal_law(model, 2.0 if why == "smooth units" else math.inf)

@@ -78,8 +78,9 @@ def with_found_atoms(model: Model, state: State) -> State:
     -------
     State
     """
-    d = model.X.shape[1]
-    if d < MANY_INPUTS or model.n_rest > 0 or not model.has_atoms or not math.isinf(state.law.sharpness):
+    n, d = model.X.shape
+    is_sign = math.isinf(state.law.sharpness)
+    if d < MANY_INPUTS or n <= d or model.n_rest > 0 or not (model.has_atoms and is_sign):
         return state
     # One thread: the last bits, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
