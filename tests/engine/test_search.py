@@ -41,7 +41,8 @@ def draw_model(rng: np.random.Generator, d: int = MANY_INPUTS, n: int = N, **set
     X = rng.standard_normal((n, d))
     Z = np.column_stack([np.ones(n), X])
     y = 2.0 * np.sign(Z @ FIRST[: d + 1]) + np.sign(Z @ SECOND[: d + 1]) + 0.2 * rng.standard_normal(n)
-    return make_model(check_training(X, y, rng.uniform(0.5, 2.0, n), standardize=False), **FREE, n_atoms=15, **settings)
+    data = check_training(X, y, rng.uniform(0.5, 2.0, n), standardize=False)
+    return make_model(data, **FREE, n_atoms=15, **{"infer_relevance": True} | settings)
 
 
 def start(model: Model, rng: np.random.Generator) -> State:
@@ -104,10 +105,10 @@ def test_the_state_starts_with_what_was_found(rng: np.random.Generator) -> None:
     assert np.all(after.log_mark < math.log(model.n_atoms))
 
 
-@pytest.mark.parametrize("why", ["few inputs", "few rows", "smooth units", "no atoms"])
+@pytest.mark.parametrize("why", ["few inputs", "few rows", "relevances given", "smooth units", "no atoms"])
 def test_the_state_stays_where_nothing_is_to_be_searched(why: str, rng: np.random.Generator) -> None:
     d, n = MANY_INPUTS - (why == "few inputs"), MANY_INPUTS if why == "few rows" else N
-    model = draw_model(rng, d=d, n=n)
+    model = draw_model(rng, d=d, n=n, infer_relevance=why != "relevances given")
     if why == "no atoms":
         model = model._replace(has_atoms=False)
     law = equal_law(model, 2.0 if why == "smooth units" else math.inf)

@@ -14,7 +14,7 @@ from widestable.engine.straighten import crooked_jumps, fit_of, nearly_separate,
 from widestable.inputs import check_training
 
 N, D, SIZE, SIGMA2 = 80, 3, 5.0, 0.09
-# The rows nearest to the jump, and one far from it that has the level of the other side.
+# The hyperplane of the jump; the row farthest from it has the level of the other side.
 TRUTH = np.array([0.2, 1.0, -0.7, 0.5])
 
 

@@ -65,7 +65,7 @@ class Left(NamedTuple):
 
 
 def with_found_atoms(model: Model, state: State) -> State:
-    """The state with what the search finds in the place of its first atoms; the same with few inputs.
+    """The state with what the search finds in place of its first atoms; the same with few inputs or given relevances.
 
     Parameters
     ----------
@@ -79,8 +79,9 @@ def with_found_atoms(model: Model, state: State) -> State:
     State
     """
     n, d = model.X.shape
-    is_sign = math.isinf(state.law.sharpness)
-    if d < MANY_INPUTS or n <= d or model.n_rest > 0 or not (model.has_atoms and is_sign):
+    has_hyperplanes = model.has_atoms and math.isinf(state.law.sharpness)
+    # With equal relevances nothing was gained: inputs that do not matter tilt every hyperplane that is found.
+    if d < MANY_INPUTS or n <= d or model.relevant.size == 0 or not has_hyperplanes:
         return state
     # One thread: the last bits, and so the draws, must not depend on the machine's load.
     with one_blas_thread():
