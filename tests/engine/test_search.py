@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.engine.chains import FREE, equal_law
 from widestable._blas import one_blas_thread
+from widestable.engine import search
 from widestable.engine.chain import Spikes, State, start_state
 from widestable.engine.model import Model, make_model
 from widestable.engine.search import (
@@ -86,6 +88,21 @@ def test_an_atom_that_is_a_little_off_is_moved_to_its_place(rng: np.random.Gener
     assert abs(after.tau[0] @ truth) > abs(before.tau[0] @ truth)
     np.testing.assert_array_equal(after.tau, np.where(after.h @ rows.Z.T >= 0.0, 1.0, -1.0))
     np.testing.assert_array_equal(after.h[1], before.h[1])
+
+
+def test_the_search_moves_all_atoms_after_each_new_one(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[tuple[int, int]] = []
+
+    def recorded(atoms: Atoms, k: int, *rest: Any) -> Atoms:
+        moved.append((len(atoms.h), k))
+        return move(atoms, k, *rest)
+
+    monkeypatch.setattr(search, "move", recorded)
+    model = draw_model(rng)
+    found = find_atoms(rows_of(model, start(model, rng)), rng)
+    assert set(moved) == {(n, k) for n in range(1, len(found.h) + 1) for k in range(n)}
 
 
 def test_the_state_starts_with_what_was_found(rng: np.random.Generator) -> None:
